@@ -211,19 +211,22 @@ describe('server-sent events', () => {
 
 describe('an amount that is owed to the buyer', () => {
   const secret = new Uint8Array(32).fill(5)
-  const invoice = encodePaymentRequest(
-    {
-      network: 'regtest',
-      paymentHash: '0f'.repeat(32),
-      amountMsat: 2_000_000n,
-      paymentSecret: '22'.repeat(32),
-      createdAt: 1_795_000_000_000,
-      expirySeconds: 3600,
-      cltvDelta: 40,
-      description: 'back',
-    },
-    secret,
-  )
+  const encodeInvoice = (change: { amountMsat?: bigint; expirySeconds?: number; cltvDelta?: number } = {}) =>
+    encodePaymentRequest(
+      {
+        network: 'regtest',
+        paymentHash: '0f'.repeat(32),
+        amountMsat: 2_000_000n,
+        paymentSecret: '22'.repeat(32),
+        createdAt: 1_795_000_000_000,
+        expirySeconds: 200_000_000,
+        cltvDelta: 40,
+        description: 'back',
+        ...change,
+      },
+      secret,
+    )
+  const invoice = encodeInvoice()
   const entry = (account: string, amountMsat: string) => ({ account, amountMsat })
   const owed = [
     { type: 'HoldSettled', data: { settledAt: 1, receivedMsat: '3000000', confirmations: 3 } },
@@ -267,7 +270,7 @@ describe('an amount that is owed to the buyer', () => {
         paymentHash: '0f'.repeat(32),
         payee: derivePubkey(secret),
         amountMsat: '2000000',
-        expiresAt: 1_795_003_600_000,
+        expiresAt: 1_995_000_000_000,
       },
     })
   })
@@ -281,17 +284,21 @@ describe('an amount that is owed to the buyer', () => {
     const invalid = await submitInvoice(token, 'lnbc1<b>')
     assert.equal(invalid.status, 422)
     assert.match(await invalid.text(), /This is no Lightning invoice/)
+    const commandCount = market.sent.length
+    for (const wrong of [{ amountMsat: 1_999_999n }, { expirySeconds: 1 }, { cltvDelta: 5000 }])
+      assert.equal((await submitInvoice(token, encodeInvoice(wrong))).status, 422)
+    assert.equal(market.sent.length, commandCount)
     market.respondWith((_, options) =>
       market.projectFacts(
         'settlement',
         id,
-        [{ type: 'PayoutInvoiceRefused', data: { paymentHash: '0f'.repeat(32), reason: 'The invoice has expired.' } }],
+        [{ type: 'PayoutInvoiceRefused', data: { paymentHash: '0f'.repeat(32), reason: 'The hash was used before.' } }],
         options.commandId,
       ),
     )
     const refused = await submitInvoice(token, invoice)
     assert.equal(refused.status, 422)
-    assert.match(await refused.text(), /role="alert">The invoice has expired\./)
+    assert.match(await refused.text(), /role="alert">The hash was used before\./)
     assert.equal((await submitInvoice('a'.repeat(43), invoice)).status, 404)
   })
 })

@@ -1,4 +1,4 @@
-import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { decodePaymentRequest, explainUnpayable, type PaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
@@ -8,7 +8,7 @@ import { executeOperatorCommand } from '../operator/mount.ts'
 import { submitInvoice } from '../operator/payout-routes.ts'
 import { findStoredOrder, findOrderByPageHash, type StoredOrder } from '../market/read/orders.ts'
 import { readRejectionReason } from '../market/read/rejection-reason.ts'
-import { getDueToBuyerMsat } from '../market/views/payout-due.ts'
+import { getDueToBuyerMsat, type PayoutDue } from '../market/views/payout-due.ts'
 import { toAddressKey } from '../http/client-address.ts'
 import { createReadinessGate } from '../http/readiness-gate.ts'
 import { findRoot, hashPageToken } from './page-url.ts'
@@ -88,10 +88,14 @@ export async function refundByPage(
 
 /** Sends the buyer's invoice for the owed amount to the service settlement. @returns the message of a refusal */
 async function submitRefundInvoice(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
-  if (!hold || getDueToBuyerMsat(hold.owed) === undefined) return 'This order owes you no amount, so it needs no invoice.'
+  const dueMsat = hold && getDueToBuyerMsat(hold.owed)
+  if (!hold || dueMsat === undefined) return 'This order owes you no amount, so it needs no invoice.'
   const requestText = typeof body === 'object' && body !== null && 'request' in body ? String(body.request).trim() : ''
   const invoice = decodePaymentRequest(requestText.replace(/^lightning:/i, ''))
   if (!invoice) return 'This is no Lightning invoice; copy a whole BOLT 11 invoice of your wallet.'
+  // A wrong invoice that reached settlement would become a fact, and visitors can make any number of wrong ones.
+  const fault = explainRefundFault(invoice, dueMsat, hold.owed.invoices, gateway.clock.now())
+  if (fault !== undefined) return fault
   const ports = {
     findOrder: (id: string) => findStoredOrder(gateway.views, id),
     sendCommand: (command: AddressedCommand) => executeOperatorCommand(gateway, command),
@@ -106,6 +110,18 @@ async function submitRefundInvoice(gateway: Gateway, { order, hold }: StoredOrde
       throw error
     },
   )
+}
+
+function explainRefundFault(
+  invoice: PaymentRequest,
+  dueMsat: bigint,
+  known: PayoutDue['invoices'],
+  at: number,
+): string | undefined {
+  if (invoice.amountMsat !== dueMsat) return `The invoice must be for exactly ${dueMsat} msat.`
+  if (invoice.expiresAt <= at) return 'The invoice has expired; make a new one.'
+  if (known[invoice.paymentHash]) return 'This invoice was given before; make a new one.'
+  return explainUnpayable(invoice)
 }
 
 const buildPageValues = async (gateway: Gateway, found: StoredOrder) => ({
