@@ -96,5 +96,6 @@ export type SettlementRefusal = Refusal<
   | 'NOT_WITHHELD'
   | 'TOO_EARLY'
   | 'NOT_THEIRS'
+  | 'TOO_MANY_INVOICES'
 >
 export type SettlementDecision = Decision<SettlementFact, SettlementRefusal>

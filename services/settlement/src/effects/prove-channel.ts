@@ -32,10 +32,10 @@ export async function proveChannel({ hold }: Settlement, { ports }: SettlementEf
 }
 
 /**
- * Gathers the present evidence of the recorded outpoint; null if there is none. After the settlement it sends no probe.
+ * Gathers the present evidence of the recorded outpoint; null if there is none. After the settlement only a private channel needs a probe.
  * @throws Fault if the chain or the node does not answer in time
  */
-export async function gatherHoldEvidence(ports: EvidencePorts, { registered, payment, status }: Hold) {
+export async function gatherHoldEvidence(ports: EvidencePorts, { registered, payment, status, proof }: Hold) {
   // A cancelled payment may be an operator loss, which needs the same proofs.
   if (!registered) return null
   assert(payment, 'an outpoint is recorded while a payment is held')
@@ -45,7 +45,7 @@ export async function gatherHoldEvidence(ports: EvidencePorts, { registered, pay
     terms,
     attestation,
     fromHeight: searchStartHeight(payment.heldAtHeight),
-    probe: status !== 'settled',
+    probe: status !== 'settled' || (terms.isPrivate && proof?.peer === null),
   }
   return withTimeout(ports.clock, EVIDENCE_TIMEOUT_MS, gatherEvidence(ports, request))
 }

@@ -51,8 +51,11 @@ export function judgeLoss(
   const { registered } = hold
   if (loss?.status !== 'asked' || hold.status !== 'cancelled' || !registered) return accept()
   const verdict = judgeEvidence(registered.terms, evidence, { lastHeight: true, recorded: recordedPeerProof(hold) })
-  if (verdict.verdict === 'wrong' || verdict.verdict === 'spent') return accept(toLossRefuted(height, verdict.sentence, null))
   const fundingHeight = evidence.output?.height ?? Number.POSITIVE_INFINITY
+  // The payment went back, so a buyer may close the channel that it got for free. An operator decides over a proven channel.
+  const isProvenBefore = recordedPeerProof(hold) === 'graph' && fundingHeight <= (lastHeightOfHold(hold) ?? 0)
+  if (verdict.verdict === 'spent' && isProvenBefore) return accept(...bearLoss(hold, loss.cause, height, 'graph'))
+  if (verdict.verdict === 'wrong' || verdict.verdict === 'spent') return accept(toLossRefuted(height, verdict.sentence, null))
   if (fundingHeight <= (lastHeightOfHold(hold) ?? 0)) {
     // While a spend is in the mempool, the loss stays undecided.
     if (verdict.verdict === 'valid' && verdict.peer !== null && !verdict.hasUnconfirmedSpend)

@@ -16,6 +16,8 @@ import {
 } from '../state.ts'
 
 const FIRST_RETRY_DELAY_MS = 15 * SECOND_MS
+/** Each refused invoice is a fact. */
+const MAX_REFUSED_INVOICES = 50
 const MAX_RETRY_DELAY_MS = 6 * HOUR_MS
 
 export const submitPayoutInvoice = (state: Settlement, { at, data }: CommandOf<'SubmitPayoutInvoice'>): SettlementDecision =>
@@ -31,6 +33,9 @@ function submitInvoice(state: Settlement, given: SubmittedInvoice, creditor: Cre
   const { request, paymentHash, payee, amountMsat, expiresAt } = given
   const { invoices, refused } = state.payout
   if (invoices[paymentHash] || refused.includes(paymentHash)) return submitKnownInvoice(state.payout, given, creditor)
+  // The order limits the invoices of its seller. Everybody who knows the page of an order can send invoices of a buyer.
+  if (creditor === 'buyer' && refused.length >= MAX_REFUSED_INVOICES)
+    return refuse('TOO_MANY_INVOICES', 'Too many invoices of this order were refused; ask the operator.')
   const reason = findInvoiceFault(state, given, creditor, at)
   return reason === undefined
     ? accept({ type: 'PayoutInvoiceSubmitted', v: 2, data: { request, paymentHash, payee, amountMsat, expiresAt, creditor } })
@@ -78,6 +83,8 @@ function findInvoiceFault(
   if (!invoice) return 'This is no payment request; give a BOLT 11 invoice of your node.'
   if (invoice.network !== data.network) return `The invoice is for ${invoice.network}; give one for ${data.network}.`
   if (invoice.paymentHash !== data.paymentHash) return 'The invoice has another payment hash than it was announced with.'
+  if (invoice.payee === hold.request?.node)
+    return "The invoice is of the market's own node, which cannot pay itself; give another."
   if (invoice.payee !== data.payee) return 'The invoice is not of the node that sold the channel.'
   if (invoice.amountMsat === undefined || `${invoice.amountMsat}` !== data.amountMsat)
     return 'The invoice is not for the exact amount of the payout.'

@@ -104,6 +104,8 @@ function findCauses({ hold, payout }: Settlement, evidence: EvidenceData): reado
   const spentBy = evidence.output?.spentBy
   const verdict = judgeEvidence(registered.terms, evidence, { lastHeight: false })
   const isAnnounced = evidence.graph !== null && verdict.verdict !== 'wrong'
+  // A private channel is never announced, so a probe through it is the best possible proof.
+  const isProbed = registered.terms.isPrivate && verdict.verdict === 'valid' && verdict.peer === 'probe'
   return [
     // The cause lasts until the funding has its payout confirmations again, so that repeated re-organisations are one incident.
     ...(payout.withheld.reorg && !isBuriedAgain ? [toActiveCause('reorg', 'The funding is not buried again.')] : []),
@@ -112,7 +114,9 @@ function findCauses({ hold, payout }: Settlement, evidence: EvidenceData): reado
       : []),
     ...(verdict.verdict === 'spent' ? [toActiveCause('spend-confirmed', verdict.sentence)] : []),
     ...(verdict.verdict === 'wrong' ? [toActiveCause('terms', verdict.sentence)] : []),
-    ...(payout.withheld['peer-proof'] && !isAnnounced ? [toActiveCause('peer-proof', 'The channel is not announced.')] : []),
+    ...(payout.withheld['peer-proof'] && !isAnnounced && !isProbed
+      ? [toActiveCause('peer-proof', 'The channel is not announced.')]
+      : []),
   ]
 }
 
