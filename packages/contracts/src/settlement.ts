@@ -371,7 +371,7 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     DecidePayout: ['PayoutDecided', 'WithholdingLifted', 'PayableClosed', 'LossRefuted', 'LedgerPosted'],
     RetryPayoutNow: ['PayoutRetryRequested', 'PayoutRequested'],
     RecordPayhash: ['PayoutInvoiceAccepted', 'PayoutInvoiceRefused', 'PayoutRequested'],
-    RecordPayout: ['PayoutSucceeded', 'PayoutFailed', 'PayoutRequested', 'LedgerPosted'],
+    RecordPayout: ['PayoutSucceeded', 'PayoutFailed', 'PayoutRequested', 'LedgerPosted', 'IncidentRecorded'],
     RetryPayout: ['PayoutRequested'],
     RecordPromiseBroken: ['PayoutWithheld', 'IncidentRecorded'],
   },

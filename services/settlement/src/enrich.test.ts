@@ -148,6 +148,11 @@ test('RegisterOutpoint needs no mempool to see that no block has the transaction
 
 test('invoice commands get the network, and payout commands the fee limit', async () => {
   expect(await enrich.SubmitPayoutInvoice({}, about({ network: 'signet' }))).toEqual({ network: 'signet' })
-  for (const type of ['Guard', 'RecordPayhash', 'RecordPayout', 'RetryPayout'] as const)
+  for (const type of ['Guard', 'RecordPayhash', 'RetryPayout'] as const)
     expect(await enrich[type]({}, about())).toEqual({ routingFeeLimitPpm: 5000 })
+  const paid = { state: 'succeeded', attempt: 1, feeMsat: '0' } as const
+  expect(await enrich.RecordPayout(paid, about())).toEqual({ routingFeeLimitPpm: 5000 })
+  expect(await enrich.RecordPayout({ ...paid, paymentHash: HASH }, about())).toMatchObject({
+    height: expect.any(Number) as number,
+  })
 })

@@ -61,7 +61,14 @@ export const enrich = {
   DecidePayout: readTipHeight,
   RetryPayoutNow: readFeeLimit,
   RecordPayhash: readFeeLimit,
-  RecordPayout: readFeeLimit,
+  /** A payment to an earlier invoice may be an incident, which has a height. */
+  RecordPayout: async (
+    outcome: Extract<SettlementCommand, { readonly type: 'RecordPayout' }>['data'],
+    context: EnrichContext,
+  ): Promise<FeeLimit & { readonly height?: number }> => ({
+    ...(await readFeeLimit(outcome, context)),
+    ...(outcome.state === 'succeeded' && outcome.paymentHash !== undefined && (await readTipHeight(outcome, context))),
+  }),
   Guard: readFeeLimit,
   RetryPayout: readFeeLimit,
 }

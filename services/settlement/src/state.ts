@@ -75,7 +75,7 @@ export type EnrichedSettlementCommand = EnrichedCommand<
     DecidePayout: { readonly height: number }
     RetryPayoutNow: FeeLimit
     RecordPayhash: FeeLimit
-    RecordPayout: FeeLimit
+    RecordPayout: FeeLimit & { readonly height?: number }
     Guard: FeeLimit
     RetryPayout: FeeLimit
   }

@@ -56,6 +56,8 @@ function hasCause(
       return hasHappened(world, 're-org')
     case 'funding-spent':
       return findFunding(world, log, orderId)?.is_spent === 1n || hasHappened(world, 're-org')
+    case 'seller-paid-late':
+      return readSettlementState(log, orderId)?.payout.creditor === 'buyer'
     case 'promise-broken':
       return hasExcessiveFees(world, log, orderId)
     // An attestation after the settlement contradicts the proof.

@@ -5,7 +5,7 @@ import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lig
 import { assertBeforeDeadline } from '@penstock/kernel/deadline.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { payableInvoice } from '../payout/payout.decide.ts'
-import type { SettlementPayout } from '../payout/payout.ts'
+import { mayPayBoth, type SettlementPayout } from '../payout/payout.ts'
 import type { Settlement } from '../state.ts'
 import { assertBoundNode } from './node-binding.ts'
 import type { Outcome, SettlementEffectContext } from './ports.ts'
@@ -68,9 +68,10 @@ export async function sendPayout(
 
 type OtherPayment = { readonly paymentHash: string; readonly payment: Extract<PaymentState, { state: 'succeeded' }> }
 
-const otherTakenHashes = ({ invoices }: SettlementPayout, current: string): readonly string[] =>
-  Object.values(invoices).flatMap(({ state, paymentHash }) =>
-    state === 'accepted' && paymentHash !== current ? [paymentHash] : [],
+/** A payment to the seller no longer counts once an operator has decided to pay the buyer nevertheless. */
+const otherTakenHashes = (payout: SettlementPayout, current: string): readonly string[] =>
+  Object.values(payout.invoices).flatMap(({ state, paymentHash, creditor }) =>
+    state === 'accepted' && paymentHash !== current && (creditor === payout.creditor || !mayPayBoth(payout)) ? [paymentHash] : [],
   )
 
 /**

@@ -63,6 +63,20 @@ export const paidPosting = ({
     ['paid-out', -(amountMsat + feeMsat)],
   ])
 
+/** Posts a payment that reached the seller although its share is owed to the buyer. The operator bears it. */
+export const sellerPaidLatePosting = ({
+  amountMsat,
+  feeMsat,
+}: {
+  readonly amountMsat: bigint
+  readonly feeMsat: bigint
+}): Posting =>
+  toLedgerPosted('seller-paid-late', [
+    ['operator-loss', amountMsat],
+    ['routing-cost', feeMsat],
+    ['paid-out', -(amountMsat + feeMsat)],
+  ])
+
 /** Posts the seller's share as owed to the buyer. */
 export const owedToBuyerPosting = (amountMsat: bigint): Posting =>
   toLedgerPosted('owed-to-buyer', [

@@ -4,8 +4,8 @@ import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { ppmOf } from '@penstock/kernel/money.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
-import { feeTakenMsat, owedMsat, paidPosting } from './ledger.ts'
-import { type SettlementPayout, type PayoutInvoice, payeeKey } from './payout.ts'
+import { feeTakenMsat, owedMsat, paidPosting, sellerPaidLatePosting } from './ledger.ts'
+import { mayPayBoth, type SettlementPayout, type PayoutInvoice, payeeKey, SELLER_PAID_INCIDENT } from './payout.ts'
 import {
   type CommandOf,
   type SettlementCommandData,
@@ -124,7 +124,14 @@ export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordP
   if (data.state === 'succeeded') {
     const feeMsat = BigInt(data.feeMsat)
     const paidHash = data.paymentHash ?? paymentHash
-    assert(paidHash === paymentHash || payout.invoices[paidHash], 'the paid invoice is an invoice of this order')
+    const paidInvoice = payout.invoices[paidHash]
+    assert(paidHash === paymentHash || paidInvoice, 'the paid invoice is an invoice of this order')
+    if (paidInvoice && paidInvoice.creditor !== payout.creditor)
+      return recordSellerPaidLate(payout, paying, {
+        amountMsat: BigInt(paidInvoice.amountMsat),
+        feeMsat,
+        height: data.height ?? 0,
+      })
     return accept<SettlementFact>(
       { type: 'PayoutSucceeded', v: 1, data: { attempt, paymentHash: paidHash, feeMsat: data.feeMsat } },
       paidPosting({ creditor: payout.creditor, owedMsat: owedMsat(balances), feeMsat }),
@@ -137,6 +144,30 @@ export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordP
   const retryAt = data.status === 'NO_ROUTE' && !isReplaced ? at + delayMs : null
   const failed = { attempt, paymentHash, status: data.status, reason: data.reason, retryAt }
   return requestDuePayout(state, [{ type: 'PayoutFailed', v: 1, data: failed }], data.routingFeeLimitPpm)
+}
+
+/**
+ * Records that a payment to the seller arrived after its share was owed to the buyer. The debt to the buyer remains, and the
+ * operator has lost the seller's amount. Nothing is paid until an operator retries the payout.
+ */
+function recordSellerPaidLate(
+  { incidents }: SettlementPayout,
+  { attempt, paymentHash }: { readonly attempt: number; readonly paymentHash: string },
+  { amountMsat, feeMsat, height }: { readonly amountMsat: bigint; readonly feeMsat: bigint; readonly height: number },
+): SettlementDecision {
+  const reason = 'An earlier payment reached the seller; an operator decides whether the buyer is paid too.'
+  const failed: SettlementFact = {
+    type: 'PayoutFailed',
+    v: 1,
+    data: { attempt, paymentHash, status: 'NO_ROUTE', reason, retryAt: null },
+  }
+  return incidents.includes(SELLER_PAID_INCIDENT)
+    ? accept(failed)
+    : accept<SettlementFact>(
+        failed,
+        { type: 'IncidentRecorded', v: 1, data: { what: SELLER_PAID_INCIDENT, height } },
+        sellerPaidLatePosting({ amountMsat, feeMsat }),
+      )
 }
 
 /** Requests the next attempt at once for an operator, if there is an invoice and no payment is in progress. */
@@ -159,7 +190,7 @@ export function requestDuePayout(
   const after = facts.reduce(evolve, state)
   const { hold, payout, balances } = after
   const sellerAmountMsat = owedMsat(balances)
-  const isDue = isOwing(after) && payout.released && !payout.paid && !payout.paying && payout.retryAt === null
+  const isDue = isOwing(after) && payout.released && !isStopped(payout) && payout.retryAt === null
   const invoice = payableInvoice(after)
   if (!isDue || !hold.request || !invoice) return accept(...facts)
   const limitMsat = ppmOf(sellerAmountMsat, BigInt(routingFeeLimitPpm))
@@ -172,6 +203,9 @@ export function requestDuePayout(
     data: { attempt: payout.attempts + 1, paymentHash, request, maxFeeMsat: `${maxFeeMsat}` },
   })
 }
+
+const isStopped = (payout: SettlementPayout): boolean =>
+  payout.paid !== null || payout.paying !== null || (payout.incidents.includes(SELLER_PAID_INCIDENT) && !mayPayBoth(payout))
 
 /** Key of the creditor whose invoice counts: the seller of the recorded outpoint, or the buyer. */
 const creditorKey = ({ hold, payout: { creditor } }: Settlement): string =>

@@ -58,6 +58,12 @@ export const noPayout: SettlementPayout = {
 export const REORG_INCIDENT = 'funding-reorged'
 /** The incident of a hold whose settlement was too late. */
 export const SETTLE_MISSED_INCIDENT = 'settle-missed'
+/** The incident of a payment that reached the seller after its share was owed to the buyer. */
+export const SELLER_PAID_INCIDENT = 'seller-paid-late'
+/** Stands beside the incident once an operator has retried the payout. */
+const SELLER_PAID_DECIDED = 'seller-paid-late, decided'
+/** Whether an operator has decided to pay the buyer although the seller was paid. */
+export const mayPayBoth = ({ incidents }: Pick<SettlementPayout, 'incidents'>): boolean => incidents.includes(SELLER_PAID_DECIDED)
 
 export function evolvePayout(payout: SettlementPayout, { type, data }: SettlementFact): SettlementPayout {
   switch (type) {
@@ -88,7 +94,9 @@ export function evolvePayout(payout: SettlementPayout, { type, data }: Settlemen
     case 'LossRefuted':
       return { ...payout, withheld: {}, released: false, retryAt: null, withheldUntilHeight: null }
     case 'PayoutRetryRequested':
-      return { ...payout, retryAt: null }
+      return payout.incidents.includes(SELLER_PAID_INCIDENT) && !mayPayBoth(payout)
+        ? { ...payout, retryAt: null, incidents: [...payout.incidents, SELLER_PAID_DECIDED] }
+        : { ...payout, retryAt: null }
     case 'PayoutReleased':
       return {
         ...payout,
