@@ -42,7 +42,7 @@ export interface Chain {
   /**
    * The time at which the transaction of an output entered the mempool of the source, or else was first seen there, in
    * milliseconds since 1970. A source that counts in seconds returns the last millisecond of the second.
-   * @returns null if the time is unknown: the source sees no mempool, or a block had the transaction at the first lookup
+   * @returns null if the time is unknown: the source sees no mempool, or a block had the transaction at the first lookup of `output`
    */
   enteredMempoolAt(outpoint: string): Promise<number | null>
   /**

@@ -14,11 +14,19 @@ type OutputRow = {
 
 /** The chain as a node with a transaction index and a mempool reports it. */
 export function createChainPort(store: SimnetStore): Chain {
+  // As a real source, this one has only the times of its own lookups once a block has the transaction.
+  const firstSeenAt = new Map<string, number>()
   return {
     sees: { mempool: true },
     tip: async () => ({ ...readChainTip(store), synced: true }),
-    output: async (outpoint) => findOutput(store, outpoint),
-    enteredMempoolAt: async (outpoint) => findMempoolEntryTime(store, outpoint),
+    async output(outpoint) {
+      const output = findOutput(store, outpoint)
+      const txid = parseOutpoint(outpoint)?.txid
+      if (txid !== undefined && output?.height === null && !firstSeenAt.has(txid)) firstSeenAt.set(txid, store.clock.now())
+      return output
+    },
+    enteredMempoolAt: async (outpoint) =>
+      findMempoolEntryTime(store, outpoint) ?? firstSeenAt.get(parseOutpoint(outpoint)?.txid ?? '') ?? null,
     tips: (signal) => watchTips(store, signal),
     feeRate: async (targetBlocks) => Math.max(1, readFeeFloor(store)) * (targetBlocks <= 2 ? 2 : 1),
   }
@@ -46,9 +54,11 @@ function findOutput(store: SimnetStore, text: string): ChainOutput | undefined {
   )
 }
 
+/** The time while the transaction is in the mempool; a block makes the node forget it, as bitcoind does. */
 function findMempoolEntryTime(store: SimnetStore, text: string): number | null {
   const txid = parseOutpoint(text)?.txid
-  const row = txid && store.get<{ entered_at: bigint | null }>('SELECT entered_at FROM txs WHERE txid = ?', txid)
+  const row =
+    txid && store.get<{ entered_at: bigint | null }>('SELECT entered_at FROM txs WHERE txid = ? AND height IS NULL', txid)
   return row ? toNumber(row.entered_at) : null
 }
 

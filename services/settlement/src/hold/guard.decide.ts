@@ -13,6 +13,12 @@ import { withPeerProof } from './peer-proof.ts'
 import { type CommandOf, type SettlementCommandData, isOwing, type Settlement, type SettlementDecision } from '../state.ts'
 import { watchPayout } from '../payout/withholding.decide.ts'
 
+/**
+ * A Bitcoin node forgets the time at which a transaction arrived once a block has it. A seller could wait for that block, and sell
+ * an older channel. A funding that confirms in these blocks may be older than the payment, so its age has to be known.
+ */
+const BLOCKS_OF_UNKNOWN_AGE = 2
+
 /** Records the data that the later proof needs in this stream, before the submission is acknowledged. */
 export function registerOutpoint(
   hold: Hold,
@@ -60,6 +66,11 @@ export function registerOutpoint(
   const heldAt = heldSince[request.paymentHash] ?? null
   if (enteredMempoolAt !== null && heldAt !== null && enteredMempoolAt < heldAt)
     return refuseSubmission('The transaction was in the mempool before the payment was held; open a channel for this order.')
+  const isAgeUnknown = enteredMempoolAt === null || heldAt === null
+  if (confirmedAtHeight !== null && isAgeUnknown && confirmedAtHeight <= payment.heldAtHeight + BLOCKS_OF_UNKNOWN_AGE)
+    return refuseSubmission(
+      `The transaction is in block ${confirmedAtHeight}, soon after the payment was held, and our node did not see it before; submit an outpoint before its funding is published.`,
+    )
   if (BigInt(registered.sellerAmountMsat) > request.amountMsat - request.leastPlatformFeeMsat)
     return refuseSubmission('The buyer has not paid enough for this seller.')
   if (fundingSeenBlocks === undefined) return accept({ type: 'OutpointRegistered', v: 3, data: registered })

@@ -155,7 +155,7 @@ describe('recording an outpoint', () => {
       })
   })
   test('is refused for a transaction that is not younger than the payment', () => {
-    for (const confirmedAtHeight of [HELD_AT + 1, null])
+    for (const confirmedAtHeight of [HELD_AT + 3, null])
       given(settlementDecider, ...heldHistory)
         .when(note(HELD_AT + 2, { confirmedAtHeight }))
         .then(outpointRegisteredFact)
@@ -167,6 +167,24 @@ describe('recording an outpoint', () => {
     given(settlementDecider, ...registeredHistory)
       .when(note(HELD_AT + 9, { confirmedAtHeight: HELD_AT, attestation: sampleAttestation }))
       .then(settlementFact('OutpointRegistered', { ...registeredOutpoint, attestation: sampleAttestation }))
+  })
+  test('is refused for a transaction of unknown age that confirmed within two blocks after the payment', () => {
+    const confirmed = (confirmedAtHeight: number, enteredMempoolAt: number | null, heldAt: number | null) =>
+      given(settlementDecider, ...heldHistory).when(
+        note(HELD_AT + 4, { confirmedAtHeight, enteredMempoolAt, heldSince: { [HASH]: heldAt } }),
+      ).decision
+    for (const height of [HELD_AT + 1, HELD_AT + 2]) {
+      for (const [entered, held] of [
+        [null, 5000],
+        [5001, null],
+        [null, null],
+      ] as const)
+        expect(confirmed(height, entered, held)).toMatchObject({
+          facts: [{ type: 'OutpointRegistrationRefused', data: { outpoint: OUTPOINT, tooLate: false } }],
+        })
+      expect(confirmed(height, 5001, 5000)).toMatchObject({ facts: [outpointRegisteredFact] })
+    }
+    expect(confirmed(HELD_AT + 3, null, null)).toMatchObject({ facts: [outpointRegisteredFact] })
   })
   test('is refused if the seller would get more than the price without the least platform fee', () => {
     given(settlementDecider, ...heldHistory)
