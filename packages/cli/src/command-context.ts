@@ -6,6 +6,8 @@ import type { OperatorCall } from './operator-client.ts'
 export type CommandContext = {
   readonly callOperator: OperatorCall
   readonly out: (text: string) => void
+  /** The key that proves an operator's decisions to settlement. @throws Failure if none can be read */
+  readonly readDecisionKey: () => string
   /** The data folder of the service on this machine. */
   readonly dataDir: string
 }

@@ -14,6 +14,7 @@ import { addSimCommands } from './commands/sim.ts'
 import { addVaultCommands } from './commands/vault.ts'
 import { addViewsCommands } from './commands/views.ts'
 import { Failure } from './failure.ts'
+import { readDecisionKey } from './decision-key.ts'
 import { createOperatorCall, readDataDir, type CliEnv } from './operator-client.ts'
 
 export type CliContext = { readonly env: CliEnv; readonly out: (text: string) => void; readonly err: (text: string) => void }
@@ -25,7 +26,12 @@ export async function runCli(args: readonly string[], { env, out, err }: CliCont
     .addHelpText('after', ENVIRONMENT_HELP)
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err, outputError: (text, write) => write(toSentence(text)) })
-  const context = { callOperator: createOperatorCall(env), out, dataDir: readDataDir(env) }
+  const context = {
+    callOperator: createOperatorCall(env),
+    readDecisionKey: () => readDecisionKey(env),
+    out,
+    dataDir: readDataDir(env),
+  }
   for (const group of [
     addOrderCommands,
     addPayoutCommands,
@@ -57,6 +63,7 @@ export async function runCli(args: readonly string[], { env, out, err }: CliCont
 const ENVIRONMENT_HELP = `
 Environment:
   PENSTOCK_URL             where the service listens (http://127.0.0.1:8080)
+  PENSTOCK_DECISION_KEY    the key for "payout decide", as "payout key" prints it beside the keyring
   PENSTOCK_OPERATOR_TOKEN  the operator's token, or PENSTOCK_OPERATOR_TOKEN_FILE a file with it;
                            else operator.token of the data folder
   PENSTOCK_DATA_DIR        the data folder (.penstock in the checkout)

@@ -368,11 +368,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.fromEntries(values) as Config // Every key of the table is present, and its own schema parsed its value.
 }
 
-/** The command line's market. A shell that sets it for the command line may start a service too. */
-const COMMAND_LINE_SETTING = 'PENSTOCK_URL'
+/** Settings of the command line. A shell that sets them for the command line may start a service too. */
+const COMMAND_LINE_SETTINGS = ['PENSTOCK_URL', 'PENSTOCK_DECISION_KEY']
 
 /** Names that begin like a setting but are unknown. They are probably misspelt, so a process prints them at its start. */
 export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const known = new Set<string>([COMMAND_LINE_SETTING, ...Object.values(variables).map(({ name }) => name)])
+  const known = new Set<string>([...COMMAND_LINE_SETTINGS, ...Object.values(variables).map(({ name }) => name)])
   return Object.keys(env).filter((name) => name.startsWith('PENSTOCK_') && !name.startsWith('PENSTOCK_TEST_') && !known.has(name))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineContract, v1, v2, v3, v4, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
-import { cancelReason, channelVerdict } from './settlement.ts'
+import { cancelReason, channelVerdict } from './settlement/cancel-shapes.ts'
 import {
   amount,
   attestation,

@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { defineContract, v1, v2, v3, v4, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
-import { addCause, creditor, ledgerEntry, lossCause, payoutDecision, withholdingCause } from './settlement/payout-shapes.ts'
+import { cancelReason, channelVerdict } from './settlement/cancel-shapes.ts'
+import {
+  addCause,
+  addMissingProof,
+  creditor,
+  ledgerEntry,
+  lossCause,
+  operatorName,
+  payoutDecision,
+  provenDecision,
+  withholdingCause,
+} from './settlement/payout-shapes.ts'
 import {
   amount,
   attestation,
@@ -77,21 +88,6 @@ export type WithholdingCause = z.output<typeof withholdingCause>
 export type Creditor = z.output<typeof creditor>
 export type PayoutDecision = z.output<typeof payoutDecision>
 export type LossCause = z.output<typeof lossCause>
-
-/** The name of the operator who acts. */
-const operatorName = z.string().min(1).max(100)
-
-/**
- * The reason why a hold is cancelled. `released`: the order needs it no more. `last-height`: the guard decided so. `expired`:
- * the invoice was not paid in time. `node`: our node cancelled it by itself. `no-slot`: the payer's peer has too many HTLCs.
- */
-export const cancelReason = z.enum(['released', 'last-height', 'expired', 'node', 'no-slot'])
-/**
- * The verdict about the channel of a cancelled hold. `wrong`: its value, script, peers or terms are wrong. `spent`: a
- * block contains a spend of its funding. `unconfirmed`: no block contains its funding. `unproven`: it has no peer proof.
- * `unnamed`: the seller submitted no outpoint.
- */
-export const channelVerdict = z.enum(['wrong', 'spent', 'unconfirmed', 'unproven', 'unnamed'])
 
 /** The terms that a channel of the order must meet, for every seller. */
 const soldTerms = channelTerms.pick({ buyerPubkey: true, capacitySat: true, isPrivate: true, requiredConfirmations: true })
@@ -301,7 +297,7 @@ export const settlementContract = defineContract('settlement', 'settlement', {
       ...v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
       from: ['gateway'],
     },
-    DecidePayout: { ...v1(z.strictObject({ to: payoutDecision, by: operatorName, reason: sentence })), from: ['gateway'] },
+    DecidePayout: { ...v2(provenDecision, addMissingProof), from: ['gateway'] },
     RetryPayoutNow: { ...v1(z.strictObject({ by: operatorName, reason: sentence })), from: ['gateway'] },
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
     RecordPayout: v2(

@@ -1,6 +1,9 @@
 /** The key and the hash of an invoice. The preimage stays in the keyring. */
 export type HoldHash = { readonly keyId: string; readonly paymentHash: string }
 
+/** An operator's decision over a payout. */
+export type OperatorDecision = { readonly orderId: string; readonly to: string; readonly by: string; readonly reason: string }
+
 /**
  * The secrets of hold invoices. A preimage is derived on demand. It is never stored, logged or put into a message, because
  * everyone who has the preimage can take the buyer's money.
@@ -10,4 +13,6 @@ export interface Keyring {
   paymentHashOf(orderId: string, issue: number): HoldHash
   /** @returns the preimage in hex. @throws Fault if the key is missing; old keys must stay until no hold uses them */
   preimageOf(keyId: string, orderId: string, issue: number): string
+  /** Whether somebody with the operator's decision key, which derives from a key of this ring, has made the proof. */
+  isProven(decision: OperatorDecision, proof: string): boolean
 }

@@ -10,6 +10,8 @@ import type { FeeLimit, PaymentAtExpiry, OutpointView, NodeView, TooLate } from 
 
 type IssueHold = Extract<SettlementCommand, { readonly type: 'IssueHold' }>['data']
 
+type DecidePayout = Extract<SettlementCommand, { readonly type: 'DecidePayout' }>['data']
+
 type EnrichContext = Parameters<Enricher<SettlementPorts>>[1]
 
 /** A command that waits for an answer delays the commands behind it, so it times out and is retried. */
@@ -58,7 +60,10 @@ export const enrich = {
   },
   SubmitPayoutInvoice: readNetwork,
   SubmitRefundInvoice: readNetwork,
-  DecidePayout: readTipHeight,
+  DecidePayout: async ({ to, by, reason, proof }: DecidePayout, context: EnrichContext) => ({
+    ...(await readTipHeight({}, context)),
+    isProven: context.ports.keyring.isProven({ orderId: context.id, to, by, reason }, proof),
+  }),
   RetryPayoutNow: readFeeLimit,
   RecordPayhash: readFeeLimit,
   /** A payment to an earlier invoice may be an incident, which has a height. */

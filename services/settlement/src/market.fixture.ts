@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTemporaryNetwork } from '@penstock/adapters/simnet/temporary-network.ts'
+import { deriveDecisionKey, proveDecision } from '@penstock/config/decision-proof.ts'
+import { readKeyFile } from '@penstock/adapters/system/key-file.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { contractOf } from '@penstock/contracts/contracts.ts'
@@ -146,6 +148,12 @@ export async function openSettlementMarket(
         orderId,
       )
       return invoice
+    },
+    /** An operator decides, with a proof by the market's keyring. */
+    decidePayout(decision: { to: 'seller' | 'buyer' | 'nobody'; by: string; reason: string }, orderId = FIRST_ORDER) {
+      const keyring = readKeyFile(join(folder, 'keyring.json'), 'is no keyring')
+      const key = deriveDecisionKey(keyring?.keys[keyring.current] ?? '')
+      return tell('DecidePayout', { ...decision, proof: proveDecision(key, { orderId, ...decision }) }, orderId)
     },
     /** State of the buyer's payment at the buyer's node. */
     buyersPayment: async (orderId = FIRST_ORDER) =>

@@ -130,7 +130,7 @@ test('if an outage past the expiry prevents a settlement, the buyer keeps its mo
   for (const never of ['HoldSettled', 'PayoutRequested']) expect(await types()).not.toContain(never)
   expect(market.control.balances()).toEqual(before)
   expect((await market.fact('LossBorne')).data).toMatchObject({ cause: 'not-taken-in-time', amountMsat: `${SELLER_MSAT}` })
-  await market.tell('DecidePayout', { to: 'seller', by: 'ops', reason: 'our node was away' })
+  await market.decidePayout({ to: 'seller', by: 'ops', reason: 'our node was away' })
   market.control.mine(1)
   await market.fact('PayoutSucceeded')
 })

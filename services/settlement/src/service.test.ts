@@ -271,7 +271,7 @@ describe('after the settlement', () => {
     market.control.mine(8)
     const { height } = await market.ports.chain.tip()
     market.control.mine(untilHeight - height)
-    await market.tell('DecidePayout', { to: 'seller', by: 'ada', reason: 'The channel is there.' })
+    await market.decidePayout({ to: 'seller', by: 'ada', reason: 'The channel is there.' })
     await market.fact('PayoutDecided')
     market.control.mine(1)
     await market.fact('PayoutSucceeded')

@@ -72,7 +72,7 @@ export type EnrichedSettlementCommand = EnrichedCommand<
     ExpireInvoice: PaymentAtExpiry
     SubmitPayoutInvoice: { readonly network: BitcoinNetwork }
     SubmitRefundInvoice: { readonly network: BitcoinNetwork }
-    DecidePayout: { readonly height: number }
+    DecidePayout: { readonly height: number; readonly isProven: boolean }
     RetryPayoutNow: FeeLimit
     RecordPayhash: FeeLimit
     RecordPayout: FeeLimit & { readonly height?: number }
@@ -96,6 +96,7 @@ export type SettlementRefusal = Refusal<
   | 'NOT_WITHHELD'
   | 'TOO_EARLY'
   | 'NOT_THEIRS'
+  | 'NOT_PROVEN'
   | 'TOO_MANY_INVOICES'
 >
 export type SettlementDecision = Decision<SettlementFact, SettlementRefusal>

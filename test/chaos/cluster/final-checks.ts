@@ -1,3 +1,4 @@
+import { withDecisionProof } from '../../support/invariants/prove-decision.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -60,7 +61,8 @@ export async function checkCluster(
     fold,
     readNetworkState: async () => readNetworkState(cluster.dataDir),
     mine: async (maxBlocks) => maxBlocks > 0 && cluster.operator('POST', '/sim/mine', { blocks: Math.min(maxBlocks, 3) }),
-    decide: (order, decision) => cluster.operator('POST', `/payouts/${order}/decide`, decision),
+    decide: (order, decision) =>
+      cluster.operator('POST', `/payouts/${order}/decide`, withDecisionProof(cluster.dataDir, order, decision)),
     mineAfterMs: MINE_AFTER_MS,
     timeoutMs: QUIESCENCE_TIMEOUT_MS,
   })

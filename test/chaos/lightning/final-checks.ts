@@ -1,3 +1,4 @@
+import { withDecisionProof } from '../../support/invariants/prove-decision.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { TestRegtest } from '../../support/regtest.ts'
@@ -31,7 +32,8 @@ export async function checkLightning(
     fold,
     readNetworkState: () => readLightningState(regtest.network),
     mine: () => miner.mine(),
-    decide: (order, decision) => regtest.operator('POST', `/payouts/${order}/decide`, decision),
+    decide: (order, decision) =>
+      regtest.operator('POST', `/payouts/${order}/decide`, withDecisionProof(regtest.dataDir, order, decision)),
     mineAfterMs: 0,
     timeoutMs: QUIESCENCE_TIMEOUT_MS,
   })

@@ -1,3 +1,4 @@
+import { deriveDecisionKey, proveDecision } from '@penstock/config/decision-proof.ts'
 import { command } from '@penstock/kernel/process.ts'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import type { Order } from '@penstock/order/state.ts'
@@ -10,6 +11,7 @@ import { isExpectedRefusal, RefusedByMarket } from '../world/gateway-access.ts'
 import type { InjectionTarget } from './injection-context.ts'
 import { type RunInjection, throwNothingToDo } from './people.ts'
 import { readSettlementState } from '../invariants/hold-deadlines.ts'
+import { SIMULATED_DECISION_KEY } from '../world/seeded-keyring.ts'
 import type { SimulatedWorld } from '../world/simulated-world.ts'
 
 const CREDITORS = ['seller', 'buyer', 'nobody'] as const
@@ -49,9 +51,11 @@ export const isPayoutPending = ({ plan: { faults } }: SimulatedWorld, { payout }
   payout.attempts > 0 && (faults.lightningLate !== undefined || faults.lightningOrphan !== undefined)
 
 async function decidePayout({ market, countOccurrence }: SimulatedWorld, orderId: string, creditor: Creditor): Promise<void> {
+  const decision = { to: creditor, ...OPERATOR_REASON }
+  const proof = proveDecision(deriveDecisionKey(SIMULATED_DECISION_KEY), { orderId, ...decision })
   await sendOperatorCommand(
     market,
-    command<SettlementTarget>('settlement', orderId, { type: 'DecidePayout', data: { to: creditor, ...OPERATOR_REASON } }),
+    command<SettlementTarget>('settlement', orderId, { type: 'DecidePayout', data: { ...decision, proof } }),
   )
   countOccurrence(creditor === 'nobody' ? 'by hand: decide for nobody' : `by hand: decide for the ${creditor}`)
 }

@@ -1,5 +1,9 @@
 import { createHash, createHmac } from 'node:crypto'
+import { isProvenDecision } from '@penstock/config/decision-proof.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
+
+/** The operator of the simulation proves its decisions by this key. */
+export const SIMULATED_DECISION_KEY = '0d'.repeat(32)
 
 /** Creates a keyring that derives all preimages from one key, which is drawn from the seed. */
 export function createSeededKeyring(key: Uint8Array): Keyring {
@@ -9,6 +13,7 @@ export function createSeededKeyring(key: Uint8Array): Keyring {
       .digest('hex')
   return {
     preimageOf,
+    isProven: (decision, proof) => isProvenDecision([SIMULATED_DECISION_KEY], decision, proof),
     paymentHashOf: (orderId, issue) => ({
       keyId: 'simulated',
       paymentHash: createHash('sha256')

@@ -1,3 +1,4 @@
+import { withDecisionProof } from './prove-decision.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { Product } from '../product.ts'
@@ -42,7 +43,8 @@ export async function checkEverything(
     fold,
     readNetworkState: async () => readNetworkState(dataDir),
     mine: async (maxBlocks) => maxBlocks > 0 && product.operator('POST', '/sim/mine', { blocks: Math.min(maxBlocks, 6) }),
-    decide: (order, decision) => product.operator('POST', `/payouts/${order}/decide`, decision),
+    decide: (order, decision) =>
+      product.operator('POST', `/payouts/${order}/decide`, withDecisionProof(product.dataDir, order, decision)),
     mineAfterMs: MINE_AFTER_MS,
     timeoutMs: QUIESCENCE_TIMEOUT_MS,
   })

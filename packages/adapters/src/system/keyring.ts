@@ -3,6 +3,7 @@ import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
+import { isProvenDecision } from '@penstock/config/decision-proof.ts'
 import { isReadableByOthers } from '@penstock/config/secret-file.ts'
 import { createKeyFile, newKeyId, readKeyFile, type KeyFile } from './key-file.ts'
 
@@ -32,6 +33,10 @@ export function fileKeyring(dataDir: string, scope: { readonly network: string; 
   }
   return {
     preimageOf,
+    isProven: (decision, proof) =>
+      isProvenDecision(Object.values(keys), decision, proof) ||
+      // The operator may use a key that was added since this process has read the file.
+      isProvenDecision(Object.values(readAddedKeys(path)), decision, proof),
     paymentHashOf: (orderId, issue) => ({
       keyId: current,
       paymentHash: createHash('sha256')

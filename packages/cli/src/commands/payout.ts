@@ -1,3 +1,4 @@
+import { proveDecision } from '@penstock/config/decision-proof.ts'
 import type { Command } from 'commander'
 import { isObject, type Json, getMember, filterObjects } from '../json.ts'
 import { addCommand, printResult, encodePathSegment, type CommandContext, parsePositiveInteger } from '../command-context.ts'
@@ -24,24 +25,7 @@ export function addPayoutCommands(program: Command, context: CommandContext): vo
         createResultFormatter('a retry is requested'),
       ),
     )
-  addCommand(
-    payout,
-    'decide',
-    'decide who gets a payout at the end of its withholding, or confirm an operator loss',
-    `payout decide ${SAMPLE_ORDER_ID} --to seller --reason "it is announced"`,
-  )
-    .argument('<order>', "the order's id")
-    .requiredOption('--to <seller|buyer|nobody>', 'who gets the amount; nobody only if the buyer already has its payment back')
-    .requiredOption('--reason <text>', 'the reason, which the facts record')
-    .option('--by <name>', 'the name of the operator who decides', 'operator')
-    .action(async (id: string, { json, to, by, reason }: PayoutOptions) =>
-      printResult(
-        context,
-        { ...(json && { json }) },
-        await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/decide`, { to, by, reason }),
-        createResultFormatter(to === 'nobody' ? 'nobody is paid' : `decided for the ${to}`),
-      ),
-    )
+  addDecision(payout, context)
   for (const [name, description] of [
     ['replace', 'pay the seller with another invoice of its node'],
     ['refund', 'pay the amount that is owed to the buyer, with an invoice of the buyer'],
@@ -57,6 +41,46 @@ export function addPayoutCommands(program: Command, context: CommandContext): vo
           createResultFormatter('the invoice is submitted'),
         ),
       )
+}
+
+function addDecision(payout: Command, context: CommandContext): void {
+  addCommand(
+    payout,
+    'decide',
+    'decide who gets a payout at the end of its withholding, or confirm an operator loss',
+    `payout decide ${SAMPLE_ORDER_ID} --to seller --reason "it is announced"`,
+  )
+    .argument('<order>', "the order's id")
+    .requiredOption('--to <seller|buyer|nobody>', 'who gets the amount; nobody only if the buyer already has its payment back')
+    .requiredOption('--reason <text>', 'the reason, which the facts record')
+    .option('--by <name>', 'the name of the operator who decides', 'operator')
+    .action(async (id: string, { json, to, by, reason }: PayoutOptions) =>
+      printResult(
+        context,
+        { ...(json && { json }) },
+        await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/decide`, {
+          to,
+          by,
+          reason,
+          proof: proveDecision(context.readDecisionKey(), {
+            orderId: id.toLowerCase(),
+            to: to ?? '',
+            by: by ?? '',
+            reason: reason ?? '',
+          }),
+        }),
+        createResultFormatter(to === 'nobody' ? 'nobody is paid' : `decided for the ${to}`),
+      ),
+    )
+  addCommand(
+    payout,
+    'key',
+    'print the decision key of a keyring, for PENSTOCK_DECISION_KEY on the machine of an operator',
+    'payout key',
+  ).action((options: PayoutOptions) => {
+    const key = context.readDecisionKey()
+    printResult(context, options, { decision_key: key }, () => key)
+  })
 }
 
 function addQueries(payout: Command, context: CommandContext): void {

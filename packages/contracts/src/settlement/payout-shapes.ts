@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sentence } from '../shapes.ts'
 
 /** Double entry: a positive amount is a debit, a negative amount a credit. The entries of a posting add up to zero. */
 const ledgerAccount = z.enum([
@@ -50,6 +51,17 @@ export const addCause = (old: { readonly reason: string }): object => ({
 export const creditor = z.enum(['seller', 'buyer'])
 /** An operator's decision. `nobody` is only for a loss: the buyer has its payment back, and the seller is not paid. */
 export const payoutDecision = z.enum(['seller', 'buyer', 'nobody'])
+/** The name of the operator who acts. */
+export const operatorName = z.string().min(1).max(100)
+/** `proof`: made by the operator's decision key, so that a gateway that is taken over cannot decide. Empty: no proof. */
+export const provenDecision = z.strictObject({
+  to: payoutDecision,
+  by: operatorName,
+  reason: sentence,
+  proof: z.string().regex(/^([0-9a-f]{64})?$/, '32 bytes in lower-case hex'),
+})
+/** Older gateways send no proof, and settlement refuses their decisions. */
+export const addMissingProof = (old: object): object => ({ proof: '', ...old })
 
 /**
  * The cause by which the market lost a payment although its channel may exist. `node-gave-back`: our node cancelled it by

@@ -17,7 +17,9 @@ export type PayoutPorts = {
 const by = z.string().min(1).max(100).default('operator')
 const reason = z.string().min(1).max(500)
 const retryBody = z.strictObject({ by, reason })
-const decideBody = z.strictObject({ to: z.enum(['seller', 'buyer', 'nobody']), by, reason })
+/** The command line makes the proof, because this service must not be able to. */
+const proof = z.string().regex(/^[0-9a-f]{64}$/, 'the proof that "penstock payout decide" makes')
+const decideBody = z.strictObject({ to: z.enum(['seller', 'buyer', 'nobody']), by, reason, proof })
 // A query parameter is a string of digits.
 const digits = (most: number) =>
   z

@@ -190,7 +190,7 @@ test('an operator retries and decides a payout with an author and a reason, and 
   waiting.hold = { owed: { ...noPayoutDue, sellerPubkey, amountMsat: '2000000' }, payout: null }
   const act = (verb: string, body: object) => ask(`/payouts/${PAID}/${verb}`, JSON.stringify(body))
   await act('retry', { reason: 'the channel is back' })
-  await act('decide', { to: 'buyer', by: 'ada', reason: 'the probe was forged' })
+  await act('decide', { to: 'buyer', by: 'ada', reason: 'the probe was forged', proof: '0e'.repeat(32) })
   await act('replace', { request: invoice })
   await act('refund', { request: invoice })
   assert.deepEqual(
@@ -198,7 +198,12 @@ test('an operator retries and decides a payout with an author and a reason, and 
     ['RetryPayoutNow', 'DecidePayout', 'SubmitPayoutInvoice', 'SubmitRefundInvoice'].map((type) => ['settlement', PAID, type]),
   )
   assert.deepEqual(sentCommands[0]?.command.data, { by: 'operator', reason: 'the channel is back' })
-  assert.deepEqual(sentCommands[1]?.command.data, { to: 'buyer', by: 'ada', reason: 'the probe was forged' })
+  assert.deepEqual(sentCommands[1]?.command.data, {
+    to: 'buyer',
+    by: 'ada',
+    reason: 'the probe was forged',
+    proof: '0e'.repeat(32),
+  })
   assert.deepEqual(sentCommands[2]?.command.data, {
     request: invoice,
     paymentHash: '0f'.repeat(32),
@@ -269,7 +274,8 @@ test('a missing payout and an invalid invoice are refused with a message', async
     `The invoice must be of the node that sold the channel, ${other}.`,
   ])
   assert.deepEqual(await act('replace', { request: 'lnbc1' }), [422, 'This is no BOLT 11 invoice.'])
-  assert.equal((await act('decide', { to: 'anybody', reason: 'x' }))[0], 400)
+  assert.equal((await act('decide', { to: 'anybody', reason: 'x', proof: '0e'.repeat(32) }))[0], 400)
+  assert.equal((await act('decide', { to: 'buyer', reason: 'x' }))[0], 400)
   assert.equal((await act('retry', {}))[0], 400)
   assert.deepEqual(sentCommands, [])
 })

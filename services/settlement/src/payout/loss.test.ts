@@ -137,7 +137,10 @@ describe('a loss', () => {
 describe('an operator’s decision on a loss', () => {
   const history = [...lost, ...borne()]
   const decide = (to: 'seller' | 'buyer' | 'nobody') =>
-    ({ type: 'DecidePayout', data: { to, by: 'ops', reason: 'our node was away', height: E } }) as const
+    ({
+      type: 'DecidePayout',
+      data: { to, by: 'ops', reason: 'our node was away', proof: '', isProven: true, height: E },
+    }) as const
   const confirmed = [
     ...history,
     settlementFact('PayoutDecided', { to: 'seller', by: 'ops', reason: 'our node was away' }),

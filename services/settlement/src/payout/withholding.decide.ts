@@ -233,7 +233,9 @@ const findCoveredCauses = ({ loss, payout }: Settlement, due: readonly Withholdi
  */
 export function decidePayout(state: Settlement, { data }: CommandOf<'DecidePayout'>): SettlementDecision {
   const { payout, balances, loss } = state
-  const { to, by, reason, height } = data
+  const { to, by, reason, height, isProven } = data
+  if (!isProven)
+    return refuse('NOT_PROVEN', 'The decision has no valid proof; decide by "penstock payout decide" with the decision key.')
   if (!isOwing(state) || payout.creditor === 'buyer')
     return refuse('NOTHING_OWED', 'No payout of a seller is open for this order.')
   if (payout.paying) return refuse('PAYOUT_UNDER_WAY', 'The payout is under way; its outcome has to be known first.')

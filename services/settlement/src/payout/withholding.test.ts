@@ -68,7 +68,13 @@ const unannounced = [
   withheld('peer-proof'),
 ]
 const decide = (to: 'seller' | 'buyer', height: number) =>
-  ({ type: 'DecidePayout', data: { to, by: 'ada', reason: 'The probe was forged.', height } }) as const
+  ({ type: 'DecidePayout', data: { to, by: 'ada', reason: 'The probe was forged.', proof: '', isProven: true, height } }) as const
+
+test('a decision without a proof of its operator is refused, whatever state the payout is in', () => {
+  const unproven = { ...decide('buyer', END), data: { ...decide('buyer', END).data, isProven: false } }
+  for (const history of [[], settledHistory, [...unannounced]])
+    expect(given(settlementDecider, ...history).when(unproven).decision).toMatchObject({ refused: { code: 'NOT_PROVEN' } })
+})
 
 describe('a spend in a mempool', () => {
   const history: History = [...settledHistory, withheld('spend-unconfirmed')]
