@@ -88,7 +88,7 @@ describe('the pages of an order', () => {
     assert.equal(await readHeadline(page), 'Pay to open your channel')
     assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
     assert.equal(await page.locator('a.primary').getAttribute('href'), `lightning:${bought.invoice}`)
-    assert.equal(await scanQrCode(page), `LIGHTNING:${bought.invoice.toUpperCase()}`)
+    assert.equal(await scanQrCode(page), `lightning:${bought.invoice.toUpperCase()}`)
     await page.locator('[data-countdown]', { hasText: /in 59:\d\d/ }).waitFor()
     await page.locator('[data-connection]', { hasText: 'live' }).waitFor()
     await takePicture(page, 'checkout')

@@ -41,6 +41,9 @@ export const renderPage = (template: Template, root: string, values: object): st
     icon: assetFiles.icon.href,
   })
 
-/** Creates a QR code as inline SVG. Upper case makes a smaller code, and wallets accept it. */
+/**
+ * Creates a QR code as inline SVG. An invoice in upper case makes a smaller code. The scheme would save nothing, and the filters
+ * of some phones recognise it only in lower case.
+ */
 export const createQrCode = (invoice: string): Promise<string> =>
-  qrCode(`LIGHTNING:${invoice.toUpperCase()}`, { type: 'svg', errorCorrectionLevel: 'L', margin: 2 })
+  qrCode(`lightning:${invoice.toUpperCase()}`, { type: 'svg', errorCorrectionLevel: 'L', margin: 2 })
