@@ -300,5 +300,23 @@ describe('an amount that is owed to the buyer', () => {
     assert.equal(refused.status, 422)
     assert.match(await refused.text(), /role="alert">The hash was used before\./)
     assert.equal((await submitInvoice('a'.repeat(43), invoice)).status, 404)
+
+    // Another order may have claimed the payment hash, which is known only after the form was answered.
+    const paymentHash = '0f'.repeat(32)
+    await market.projectFacts('settlement', id, [
+      {
+        type: 'PayoutInvoiceSubmitted',
+        data: {
+          request: invoice,
+          paymentHash,
+          payee: derivePubkey(secret),
+          amountMsat: '2000000',
+          expiresAt: 1,
+          creditor: 'buyer',
+        },
+      },
+      { type: 'PayoutInvoiceRefused', data: { paymentHash, reason: 'This payment hash was used for another order.' } },
+    ])
+    assert.match(await read(`/orders/${token}`), /role="alert">This payment hash was used for another order\./)
   })
 })

@@ -69,7 +69,15 @@ const buildOrderValues = async (gateway: Gateway, found: StoredOrder, { checkout
   self: order,
   checkout,
   refund: `${order}/refund`,
+  refundError: findRefundRefusal(found),
 })
+
+/** An invoice may be refused after its form was answered, for example because another order claimed its payment hash. */
+function findRefundRefusal({ hold }: StoredOrder): string | undefined {
+  const refusal = hold?.payout?.refusal
+  if (!hold || !refusal || getDueToBuyerMsat(hold.owed) === undefined) return undefined
+  return hold.owed.invoices[refusal.paymentHash]?.creditor === 'buyer' ? refusal.reason : undefined
+}
 
 /**
  * Handles the form on the order's page. A refund is a payout to the buyer: the seller's amount, if it is owed to the buyer.
