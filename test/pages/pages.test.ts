@@ -2,54 +2,15 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import jsQr from 'jsqr'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { findChromium } from '../../tools/chromium.ts'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
 import { buyChannel, waitForStatus, paySimulatedInvoice } from '../support/market-client.ts'
-import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
+import { complaints, desktop, openPage, readHeadline, running, useBrowser, visit } from './browser.ts'
 
-const executablePath = findChromium()
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-const desktop = { viewport: { width: 1280, height: 900 } }
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 }
 const noScript = { ...desktop, javaScriptEnabled: false }
 
-let product: Product | undefined
-let browser: Browser | undefined
-/** Errors of the pages: a script that failed, or a console error such as a breach of the content security policy. */
-const complaints: string[] = []
-
-beforeAll(async () => {
-  if (executablePath === undefined) return
-  product = await startProduct(makeTempFolder(), { PENSTOCK_SIM_BLOCK_SECONDS: '1' })
-  browser = await chromium.launch({ executablePath, args })
-}, 120_000)
-afterAll(async () => {
-  await browser?.close()
-  await product?.stop()
-})
-beforeEach((context) => {
-  if (executablePath === undefined) context.skip('No Chromium found; set PENSTOCK_CHROMIUM to its path.')
-})
-
-const running = (): Product => product ?? assert.fail('the product did not start')
-
-async function visit(url: string, options: BrowserContextOptions = desktop): Promise<Page> {
-  const context = await (browser ?? assert.fail('the browser did not start')).newContext(options)
-  const page = await context.newPage()
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-  await page.goto(url)
-  return page
-}
+useBrowser()
 
 /** Takes pictures for the documents. They differ with each purchase, so existing files are kept unless SCREENSHOTS is 1. */
 async function takePicture(page: Page, name: string, fullPage = false): Promise<void> {
@@ -78,8 +39,6 @@ async function scanQrCode(page: Page): Promise<string | undefined> {
   await canvas.close()
   return jsQr.default(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height)?.data
 }
-
-const readHeadline = (page: Page) => page.locator('h1').innerText()
 
 describe('the pages of an order', () => {
   test('show the payment and the opening without a reload', async () => {
@@ -147,7 +106,7 @@ describe('the pages of an order', () => {
 
   test('poll for changes if the event stream is blocked', async () => {
     const bought = await buyChannel(running())
-    const page = await visit('about:blank')
+    const page = await openPage()
     await page.route('**/events', (route) => route.fulfill({ status: 503 }))
     await page.goto(bought.page)
     await paySimulatedInvoice(running(), bought.invoice)

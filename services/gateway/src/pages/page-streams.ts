@@ -9,6 +9,7 @@ import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 const MAX_STREAMS = 1000
 /** Maximum per IP address, so that one visitor cannot occupy all streams. */
 const MAX_STREAMS_PER_ADDRESS = 20
+/** Pages take a stream for broken after 45 seconds without an event. */
 const PING_MS = 20 * SECOND_MS
 /** Time between two checks for commits of other replicas, a closed page and a stopping service. Own commits wake a stream. */
 const POLL_MS = SECOND_MS
@@ -39,7 +40,7 @@ export function openPageStreams({ views, waiters, clock, closing }: Gateway): Pa
         return isEnded() || (now && computePageVersion(now) !== computePageVersion(current)) ? (now ?? current) : undefined
       }
       const change = await waiters.wait(findChange, [id], clock.monotonicMs() + PING_MS, POLL_MS)
-      response.write(change ? CHANGED_EVENT : ': still here\n\n')
+      response.write(change ? CHANGED_EVENT : PING_EVENT)
       current = change ?? current
     }
     if (!isEnded()) response.write('event: final\ndata: \n\n')
@@ -67,3 +68,6 @@ export function openPageStreams({ views, waiters, clock, closing }: Gateway): Pa
 
 /** Also the first event of a stream, because the order may have changed while the page was loading. */
 const CHANGED_EVENT = 'event: changed\ndata: \n\n'
+
+/** An event, because scripts do not see comments. */
+const PING_EVENT = 'event: ping\ndata: \n\n'

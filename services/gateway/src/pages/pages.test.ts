@@ -1,9 +1,6 @@
-import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
 import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
-import { SECOND_MS } from '@penstock/kernel/time.ts'
-import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../market/fake-market.fixture.ts'
@@ -19,10 +16,8 @@ const held = {
 const valid = { type: 'OrderValid', data: { settledAt: NOW } }
 
 let market: GatewayHarness
-let clock: ReturnType<typeof createSkippableClock>
 beforeEach(async () => {
-  clock = createSkippableClock({ ...systemClock, now: () => NOW })
-  market = await openGatewayHarness({ mounts: [mountPageRoutes], clock })
+  market = await openGatewayHarness({ mounts: [mountPageRoutes] })
   market.respondWith(answerWithOrders(market))
 })
 afterEach(() => market.close())
@@ -166,47 +161,6 @@ test('the assets of pages have versioned URLs, and browsers may cache them for e
     assert.ok(types.some((type) => response.headers.get('content-type')?.startsWith(type)))
     assert.match(response.headers.get('cache-control') ?? '', /immutable/)
   }
-})
-
-describe('server-sent events', () => {
-  const lines = async function* (response: Response) {
-    const decoder = new TextDecoder()
-    for await (const chunk of response.body ?? []) yield* decoder.decode(chunk as Uint8Array, { stream: true }).split('\n') // fetch's chunks are bytes
-  }
-
-  test('report each change of the page, and the end of all changes', async () => {
-    const { id, token } = await buy()
-    const response = await visit(`/checkout/${token}/events`, { accept: 'text/event-stream' })
-    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
-    const seen: string[] = []
-    for await (const line of lines(response)) {
-      if (!line.startsWith('event: ')) continue
-      seen.push(line.slice(7))
-      if (seen.length === 1) await market.projectFacts('order', id, [held])
-      if (seen.length === 2) await market.projectFacts('order', id, [valid])
-    }
-    assert.deepEqual(seen, ['changed', 'changed', 'changed', 'final'])
-  })
-
-  test('are limited to twenty streams per IP address', async () => {
-    const { token } = await buy()
-    const disconnection = new AbortController()
-    const follow = () =>
-      fetch(`${market.base}/orders/${token}/events`, { headers: { accept: 'text/event-stream' }, signal: disconnection.signal })
-    const open = await Promise.all(Array.from({ length: 20 }, follow))
-    assert.deepEqual(new Set(open.map(({ status }) => status)), new Set([200]))
-    assert.equal((await follow()).status, 429)
-    disconnection.abort()
-  })
-
-  test('do not prevent the service from stopping', async () => {
-    const { token } = await buy()
-    const response = await visit(`/orders/${token}/events`, { accept: 'text/event-stream' })
-    const body = response.text()
-    market.stop()
-    clock.skip(SECOND_MS) // a stream notices the end of the service once per second
-    assert.ok((await body).includes('event: changed'))
-  })
 })
 
 describe('an amount that is owed to the buyer', () => {

@@ -1,6 +1,9 @@
 // Refreshes the page of an order. The server renders everything, so that a change is shown by loading the same page again.
 
 const POLL_MS = 5000
+/** The stream sends an event every 20 seconds at least. */
+const SILENCE_MS = 45_000
+const LOAD_TIMEOUT_MS = 10_000
 const live = document.getElementById('live')
 // The address of this page, which also a refused form shows.
 const page = new URL(live.dataset.page, location.href).href
@@ -8,11 +11,21 @@ const announcement = document.getElementById('announcement')
 let shown = live.innerHTML
 let loading = null
 let isReloadRequested = false
+// Times of the monotonic clock.
+let loadedAt = performance.now()
+let heardAt = loadedAt
+let source = null
+let isStreaming = false
+let isCurrent = true
 
 document.documentElement.classList.add('js')
 dress()
-setInterval(count, 1000)
-if (live.dataset.final !== 'true') follow()
+openStream()
+setInterval(check, 1000)
+addEventListener('online', resume)
+addEventListener('offline', () => setStreaming(false))
+addEventListener('pageshow', (event) => event.persisted && resume())
+document.addEventListener('visibilitychange', () => document.hidden || resume())
 
 document.addEventListener('click', (event) => {
   const button = event.target.closest('[data-copy]')
@@ -25,25 +38,43 @@ async function refresh() {
   loading ??= (async () => {
     while (isReloadRequested) {
       isReloadRequested = false
-      try {
-        const response = await fetch(page, { headers: { accept: 'text/html' }, cache: 'no-store' })
-        if (response.ok) show(new DOMParser().parseFromString(await response.text(), 'text/html'))
-      } catch {
-        // The connection failed; the next event or the next poll tries again.
-      }
+      isCurrent = await load()
+      loadedAt = performance.now()
+      mark()
     }
     loading = null
   })()
   await loading
 }
 
+/** @returns whether the page was loaded. A connection that has gone silent never ends, so there is a limit. */
+async function load() {
+  const abort = new AbortController()
+  const timer = setTimeout(() => abort.abort(), LOAD_TIMEOUT_MS)
+  try {
+    const response = await fetch(page, { headers: { accept: 'text/html' }, cache: 'no-store', signal: abort.signal })
+    return response.ok && show(new DOMParser().parseFromString(await response.text(), 'text/html'))
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @returns false if this is no page of an order, such as the page of a network that asks for a log-in */
 function show(loaded) {
   const fresh = loaded.getElementById('live')
-  if (!fresh || fresh.innerHTML === shown) return
+  if (!fresh) return false
+  if (fresh.innerHTML !== shown) replace(loaded.title, fresh)
+  if (isFinal()) closeStream()
+  return true
+}
+
+function replace(title, fresh) {
   const focused = document.activeElement?.id
   shown = fresh.innerHTML
   live.innerHTML = shown
-  document.title = loaded.title
+  document.title = title
   if (live.dataset.status !== fresh.dataset.status) announcement.textContent = live.querySelector('h1').textContent
   Object.assign(live.dataset, { status: fresh.dataset.status, final: fresh.dataset.final })
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
@@ -95,32 +126,56 @@ async function copy(button) {
   setTimeout(() => (button.textContent = label), 2500)
 }
 
-/** Follows changes by server-sent events. If the stream is refused, the page is loaded again every few seconds. */
-function follow() {
-  if (!('EventSource' in globalThis)) return poll()
-  const source = new EventSource(`${page}/events`)
-  source.addEventListener('open', () => connected(true))
-  source.addEventListener('changed', () => void refresh())
-  source.addEventListener('final', () => {
-    source.close()
-    connected(false)
-    void refresh()
-  })
-  source.addEventListener('error', () => {
-    connected(false)
-    // A browser opens an interrupted stream again by itself, but not a refused stream.
-    if (source.readyState === EventSource.CLOSED) poll()
-  })
+function openStream() {
+  heardAt = performance.now()
+  if (isFinal() || !('EventSource' in globalThis)) return
+  source = new EventSource(`${page}/events`)
+  for (const name of ['changed', 'ping', 'final']) source.addEventListener(name, () => hear(name))
+  // A browser opens an interrupted stream again by itself, but not a refused stream.
+  source.addEventListener('error', () => setStreaming(false))
 }
 
-function poll() {
-  const timer = setInterval(async () => {
-    await refresh()
-    if (live.dataset.final === 'true') clearInterval(timer)
-  }, POLL_MS)
+function closeStream() {
+  source?.close()
+  source = null
+  setStreaming(false)
 }
 
-function connected(isConnected) {
-  const mark = document.querySelector('[data-connection]')
-  if (mark) mark.hidden = !isConnected
+function hear(name) {
+  heardAt = performance.now()
+  setStreaming(true)
+  if (name === 'final') closeStream()
+  if (name !== 'ping') void refresh()
+}
+
+/** Opens the stream anew, because the old one may be dead without a sign, and loads what was missed. */
+function resume() {
+  if (isFinal()) return
+  closeStream()
+  void refresh()
+  openStream()
+}
+
+/** Runs every second. Without a stream, the page is loaded again every few seconds. */
+function check() {
+  count()
+  if (isFinal()) return
+  const now = performance.now()
+  if (now - heardAt > SILENCE_MS) resume()
+  else if (!(isStreaming && isCurrent) && now - loadedAt >= POLL_MS) void refresh()
+}
+
+function isFinal() {
+  return live.dataset.final === 'true'
+}
+
+function setStreaming(value) {
+  isStreaming = value
+  mark()
+}
+
+/** Marks the page as live only if its stream was heard and the last load succeeded. */
+function mark() {
+  const element = document.querySelector('[data-connection]')
+  if (element) element.hidden = !(isStreaming && isCurrent)
 }
