@@ -24,8 +24,9 @@ openStream()
 setInterval(check, 1000)
 addEventListener('online', resume)
 addEventListener('offline', () => setStreaming(false))
+addEventListener('pagehide', closeStream)
 addEventListener('pageshow', (event) => event.persisted && resume())
-document.addEventListener('visibilitychange', () => document.hidden || resume())
+document.addEventListener('visibilitychange', () => (document.hidden ? closeStream() : resume()))
 
 document.addEventListener('click', (event) => {
   const button = event.target.closest('[data-copy]')
@@ -126,9 +127,10 @@ async function copy(button) {
   setTimeout(() => (button.textContent = label), 2500)
 }
 
+/** A hidden tab holds no stream, because a browser opens only six connections to a host. */
 function openStream() {
   heardAt = performance.now()
-  if (isFinal() || !('EventSource' in globalThis)) return
+  if (isFinal() || document.hidden || !('EventSource' in globalThis)) return
   source = new EventSource(`${page}/events`)
   for (const name of ['changed', 'ping', 'final']) source.addEventListener(name, () => hear(name))
   // A browser opens an interrupted stream again by itself, but not a refused stream.
@@ -159,7 +161,7 @@ function resume() {
 /** Runs every second. Without a stream, the page is loaded again every few seconds. */
 function check() {
   count()
-  if (isFinal()) return
+  if (isFinal() || document.hidden) return
   const now = performance.now()
   if (now - heardAt > SILENCE_MS) resume()
   else if (!(isStreaming && isCurrent) && now - loadedAt >= POLL_MS) void refresh()
