@@ -28,6 +28,8 @@ export type OrderPage = {
   readonly invoice: string | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number | null
+  /** The server's time, because a visitor's clock may be wrong. */
+  readonly now: number
   readonly progress: { readonly confirmations: number; readonly required: number } | null
   /** Amount in sats that is owed to the buyer and needs the buyer's invoice. */
   readonly owed: string | null
@@ -56,6 +58,7 @@ export function buildOrderPage(stored: StoredOrder, now: number, rejectionReason
     usd: formatOrderUsd(order),
     invoice: stage === 'pay' ? (order.invoice?.request ?? null) : null,
     expiresAt: stage === 'pay' ? (order.invoice?.expiresAt ?? null) : null,
+    now,
     progress: readProgress(stored),
     owed: formatOwed(stored),
     steps: buildTimeline(order),

@@ -45,6 +45,7 @@ test('before the payment, the page shows invoice, QR code, amounts and expiry, b
     '<strong>3,000</strong> sat',
     '5.00 USD',
     'data-countdown="1900000000000"',
+    `data-now="${NOW}"`,
     '2030-03-17T17:46:40.000Z',
   ])
     assert.ok(html.includes(expected), expected)

@@ -17,6 +17,9 @@ let heardAt = loadedAt
 let source = null
 let isStreaming = false
 let isCurrent = true
+// Differences to the monotonic clock: of the server's clock, and of the visitor's clock, which may be wrong.
+let serverAhead = Number(live.dataset.now) - loadedAt
+let visitorAhead = Date.now() - loadedAt
 
 document.documentElement.classList.add('js')
 dress()
@@ -66,6 +69,7 @@ async function load() {
 function show(loaded) {
   const fresh = loaded.getElementById('live')
   if (!fresh) return false
+  serverAhead = Number(fresh.dataset.now) - performance.now()
   if (fresh.innerHTML !== shown) replace(loaded.title, fresh)
   if (isFinal()) closeStream()
   return true
@@ -87,7 +91,7 @@ function dress() {
   for (const element of document.querySelectorAll('.needs-js[hidden]:not([data-connection])')) element.hidden = false
   for (const time of live.querySelectorAll('time[data-local]')) {
     const at = new Date(time.dateTime)
-    const sameDay = at.toDateString() === new Date().toDateString()
+    const sameDay = at.toDateString() === new Date(serverNow()).toDateString()
     const isExpiry = time.textContent.startsWith('at ')
     const text = at.toLocaleString(undefined, {
       timeStyle: sameDay && !isExpiry ? 'medium' : 'short',
@@ -99,15 +103,20 @@ function dress() {
   count()
 }
 
+function serverNow() {
+  return performance.now() + serverAhead
+}
+
 function count() {
   const element = live.querySelector('[data-countdown]')
   if (!element) return
-  const left = Math.max(0, Math.ceil((Number(element.dataset.countdown) - Date.now()) / 1000))
+  const left = Math.max(0, Math.ceil((Number(element.dataset.countdown) - serverNow()) / 1000))
   const two = (number) => String(number).padStart(2, '0')
   const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60]
   element.textContent = `in ${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(seconds)},`
   element.classList.toggle('soon', left < 60)
-  if (left === 0 && !element.dataset.over) {
+  if (left > 0) delete element.dataset.over
+  else if (!element.dataset.over) {
     element.dataset.over = 'true'
     void refresh()
   }
@@ -163,8 +172,15 @@ function check() {
   count()
   if (isFinal() || document.hidden) return
   const now = performance.now()
-  if (now - heardAt > SILENCE_MS) resume()
+  if (hasSlept() || now - heardAt > SILENCE_MS) resume()
   else if (!(isStreaming && isCurrent) && now - loadedAt >= POLL_MS) void refresh()
+}
+
+/** The monotonic clock of some systems stands still while the machine sleeps, the other clock does not. */
+function hasSlept() {
+  const before = visitorAhead
+  visitorAhead = Date.now() - performance.now()
+  return Math.abs(visitorAhead - before) > 5000
 }
 
 function isFinal() {
