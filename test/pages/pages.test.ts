@@ -121,3 +121,19 @@ test('the start page and an unknown address fit a phone', async () => {
     assert.ok((await readHeadline(page)).length > 10)
   }
 })
+
+test('a request for the headers of a stream ends, and its connection serves the next request', async () => {
+  const bought = await buyChannel(running())
+  const page = await visit(bought.page)
+  const answers = await page.evaluate<unknown>(`(async () => {
+    const answers = []
+    for (let count = 0; count < 30; count++) {
+      for (const [method, path] of [['HEAD', '/events'], ['GET', '']]) {
+        const answer = await fetch(location.href + path, { method, cache: 'no-store', signal: AbortSignal.timeout(10_000) })
+        answers.push(answer.status, (await answer.text()).length > 0)
+      }
+    }
+    return answers
+  })()`)
+  assert.deepEqual(answers, Array.from({ length: 30 }, () => [200, false, 200, true]).flat())
+})

@@ -50,13 +50,14 @@ export function openPageStreams({ views, waiters, clock, closing }: Gateway): Pa
     async follow(found, ip, response) {
       if (open >= MAX_STREAMS) return void response.status(503).set('retry-after', '5').end()
       if ((byAddress.get(ip) ?? 0) >= MAX_STREAMS_PER_ADDRESS) return void response.status(429).set('retry-after', '5').end()
+      response.set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      // HEAD asks for the headers alone. A stream would never end, and would keep the connection from its next request.
+      if (response.req.method === 'HEAD') return void response.end()
       countStream(ip, 1)
       const disconnected = new AbortController()
       response.once('close', () => disconnected.abort())
       try {
-        response
-          .set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-          .flushHeaders()
+        response.flushHeaders()
         await streamChanges(found, response, disconnected.signal)
       } finally {
         countStream(ip, -1)

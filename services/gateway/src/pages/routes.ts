@@ -168,10 +168,10 @@ const serveAsset =
     response.set('cache-control', 'public, max-age=31536000, immutable').type(type).send(body)
   }
 
-/** Answers browsers with a page, and programs with the usual answer for unknown paths. */
+/** Answers GET and HEAD of browsers with a page, and programs with the usual answer for unknown paths. */
 function mountNotFoundPage(app: Express): void {
   app.use((request: Request, response: Response, next) => {
-    const isVisit = request.method === 'GET' && request.accepts(['json', 'html']) === 'html'
+    const isVisit = ['GET', 'HEAD'].includes(request.method) && request.accepts(['json', 'html']) === 'html'
     if (isVisit) sendNotFound(request, response)
     else next()
   })
