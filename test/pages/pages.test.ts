@@ -114,8 +114,8 @@ describe('the pages of an order', () => {
   })
 })
 
-test('the start page and an unknown address fit a phone', async () => {
-  for (const path of ['/', '/nothing']) {
+test('the start page, an unknown and a malformed address fit a phone', async () => {
+  for (const path of ['/', '/nothing', '/checkout/%E0%A4%A']) {
     const page = await visit(running().url + path, phone)
     assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), 390)
     assert.ok((await readHeadline(page)).length > 10)

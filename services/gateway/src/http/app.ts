@@ -10,6 +10,7 @@ import { createGraphqlServer } from './graphql/server.ts'
 import { createPurchaseAdmission } from '../market/purchase/admission.ts'
 import type { Gateway, GatewayPorts } from '../ports.ts'
 import { openNodeDirectory } from '../node-directory.ts'
+import { readErrorStatus } from './error-status.ts'
 import { mountExplorerRoutes } from './explorer.ts'
 import { mountGraphqlRoutes, rejectOtherMethods } from './graphql-routes.ts'
 import { mountHealthRoutes } from './health.ts'
@@ -75,10 +76,4 @@ function createErrorHandler({ log }: Gateway): ErrorRequestHandler {
     if (status < 500) response.status(status).json({ statusCode: status, message: 'The request is malformed.' })
     else response.status(500).json({ statusCode: 500, message: reportInternalError(log, error).message })
   }
-}
-
-/** Returns the 4xx status that express and its parsers set on a caller's error; every other error has status 500. */
-function readErrorStatus(error: unknown): number {
-  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
-  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500
 }

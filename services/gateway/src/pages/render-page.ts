@@ -25,7 +25,7 @@ const assetFiles = {
 }
 export const assets: readonly Asset[] = Object.values(assetFiles)
 
-export type Template = 'home' | 'checkout' | 'order' | 'missing'
+export type Template = 'home' | 'checkout' | 'order' | 'missing' | 'failed'
 
 /**
  * @returns a whole page

@@ -1,7 +1,7 @@
 import { decodePaymentRequest, explainUnpayable, type PaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
+import express, { type Request, type RequestHandler } from 'express'
 import type { Mount } from '../http/app.ts'
 import type { Gateway } from '../ports.ts'
 import { executeOperatorCommand } from '../operator/mount.ts'
@@ -15,8 +15,9 @@ import { findRoot, hashPageToken } from './page-url.ts'
 import { buildHomeValues } from './home-values.ts'
 import { buildOrderPage } from './order-page.ts'
 import { findRedirect } from './redirect.ts'
-import { assets, createQrCode, renderPage, type Template } from './render-page.ts'
+import { assets, createQrCode } from './render-page.ts'
 import { openPageStreams } from './page-streams.ts'
+import { mountRemainingPages, sendNotFound, sendPage } from './send-page.ts'
 
 /** Mounts the pages. They work without a script, and must be mounted last, because they answer every remaining path. */
 export const mountPageRoutes: Mount = (app, gateway) => {
@@ -50,7 +51,7 @@ export const mountPageRoutes: Mount = (app, gateway) => {
     const { found, refundError } = refusal
     sendPage(request, response.status(422), 'order', { ...(await buildOrderValues(gateway, found, urls)), refundError })
   })
-  mountNotFoundPage(app)
+  mountRemainingPages(app, gateway)
 }
 
 /** Reads bodies of every content type, because an unread body would keep its caller waiting. */
@@ -153,26 +154,8 @@ const findRequestedOrder = (gateway: Gateway, { params }: Request): Promise<Stor
 const findOrderByToken = async ({ views }: Gateway, token: string): Promise<StoredOrder | undefined> =>
   /^[\w-]{43}$/.test(token) ? findOrderByPageHash(views, hashPageToken(token)) : undefined
 
-function sendPage({ path }: Request, response: Response, template: Template, values: object): void {
-  response
-    .set('cache-control', 'no-store')
-    .type('html')
-    .send(renderPage(template, findRoot(path), values))
-}
-
-const sendNotFound = (request: Request, response: Response): void => sendPage(request, response.status(404), 'missing', {})
-
 const serveAsset =
   (type: string, body: string): RequestHandler =>
   (_, response) => {
     response.set('cache-control', 'public, max-age=31536000, immutable').type(type).send(body)
   }
-
-/** Answers GET and HEAD of browsers with a page, and programs with the usual answer for unknown paths. */
-function mountNotFoundPage(app: Express): void {
-  app.use((request: Request, response: Response, next) => {
-    const isVisit = ['GET', 'HEAD'].includes(request.method) && request.accepts(['json', 'html']) === 'html'
-    if (isVisit) sendNotFound(request, response)
-    else next()
-  })
-}
