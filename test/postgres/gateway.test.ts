@@ -34,6 +34,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   http: () => import('../../services/gateway/src/http/app.test.ts'),
   lsps1: () => import('../../services/gateway/src/lsps1/lsps1.test.ts'),
   pages: () => import('../../services/gateway/src/pages/pages.test.ts'),
+  streams: () => import('../../services/gateway/src/pages/page-streams.test.ts'),
   accounts: () => import('../../services/gateway/src/account/use-cases/accounts.test.ts'),
   buy: () => import('../../services/gateway/src/market/use-cases/buy-liquidity.test.ts'),
   'manual order': () => import('../../services/gateway/src/market/use-cases/create-manual-order.test.ts'),
