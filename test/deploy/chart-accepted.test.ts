@@ -39,6 +39,26 @@ describe.skipIf(isKubernetesMissing)('the chart in a dry run at a Kubernetes API
     expect(code).not.toBe(0)
   })
 
+  test('a run that does not see the cluster makes no Secret, and names the values that it needs', async () => {
+    const render = (names: string) => cluster().attempt('helm', ['template', CHART_RELEASE, CHART_FOLDER, '--set', names])
+    const allNames = 'secrets.gateway=a,secrets.keyring=b,secrets.audit=c,secrets.vault=d'
+    const refused = await render('logLevel=info')
+    expect(refused.code).not.toBe(0)
+    expect(refused.stdout).toBe('')
+    expect(refused.stderr).toMatch(/name them in secrets.gateway, secrets.keyring, secrets.audit, secrets.vault, or use helm/)
+    expect((await render(allNames.replace('=b', '='))).stderr).toMatch(/name them in secrets.keyring, or/)
+    const rendered = await render(allNames)
+    expect(rendered.code).toBe(0)
+    expect(rendered.stdout).toContain('kind: Deployment')
+    expect(rendered.stdout).not.toContain('kind: Secret')
+  })
+
+  test('a run that sees the cluster makes the Secrets, also in a namespace that does not exist yet', async () => {
+    const render = (namespace: string) =>
+      cluster().helm('template', CHART_RELEASE, CHART_FOLDER, '--dry-run=server', '--namespace', namespace)
+    for (const namespace of [CHART_NAMESPACE, 'new']) expect((await render(namespace)).match(/kind: Secret$/gm)).toHaveLength(4)
+  })
+
   test.each([
     ['settings.PENSTOCK_MAX_ATEMPTS=3', /PENSTOCK_MAX_ATEMPTS/],
     ['settings.PENSTOCK_OPERATOR_TOKEN=x', /PENSTOCK_OPERATOR_TOKEN/],
