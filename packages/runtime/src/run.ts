@@ -75,6 +75,7 @@ async function startService<Ports>(
   await Promise.all(service.memoryViews.map((view) => followMemoryView(view, platform, signal)))
 
   await withRetries(() => recordUnrelayedStreams({ ...relayContextOf(service, core), ...platform }))
+  await withRetries(async () => service.checkStart?.(core.context))
   // Jobs start before any consumer, because the guard of holds must not wait for the bus or for a consumer to catch up.
   const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
   const loops = startLoops(service, core, platform, height, signal)
@@ -111,6 +112,7 @@ async function startReadOnly<Ports>(
   const core = createServiceRuntime(service, ports, platform, signal)
   for (const projection of service.projections) await projection.migrate(platform.views)
   await recordUnrelayedStreams({ ...relayContextOf(service, core), ...platform })
+  await service.checkStart?.(core.context)
   const refuse = (): Promise<never> => Promise.reject(new Fault(READ_ONLY))
   const context = { ...core.context, decide: refuse, send: refuse, runProcess: refuse }
   ports.log.warn({}, READ_ONLY)

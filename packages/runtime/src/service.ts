@@ -220,6 +220,8 @@ export type Service<Ports = object> = {
   readonly reactions: readonly Reaction[]
   readonly projections: readonly Projection[]
   readonly memoryViews: readonly MemoryView[]
+  /** Runs before all jobs and consumers. Its error refuses the start; after a `Fault` it runs again. */
+  readonly checkStart?: (context: Pick<ServiceContext<Ports>, 'ports' | 'load' | 'listOpenStreams'>) => Promise<void>
   readonly jobs: readonly ServiceJob<Ports>[]
 }
 

@@ -1,6 +1,7 @@
 import { channelContract } from '@penstock/contracts/channel.ts'
 import { paymentHashClaimContract as payhashContract, settlementContract as contract } from '@penstock/contracts/settlement.ts'
 import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
+import { checkKeyring } from './effects/check-keyring.ts'
 import { checkNodeJob } from './effects/check-node.ts'
 import { createEffects } from './effects/effects.ts'
 import { newGuardState } from './effects/guard/guard-state.ts'
@@ -60,6 +61,7 @@ export function settlementService(): Service<SettlementPorts> {
       }),
     ],
     reactions,
+    checkStart: checkKeyring,
     jobs: [
       guardJob(guardState),
       guardByClockJob(guardState),

@@ -13,12 +13,12 @@ export type SettlementJobContext = ServiceContext<SettlementPorts>
 const { category } = contract
 
 /** Reads the present state of an order's hold and payout from its stream. */
-export async function loadSettlement(context: SettlementJobContext, orderId: string): Promise<Settlement> {
+export async function loadSettlement(context: Pick<SettlementJobContext, 'load'>, orderId: string): Promise<Settlement> {
   const { state } = await context.load(category, orderId)
   return state as Settlement // the category's own state
 }
 
-export const listUnfinishedOrders = (context: SettlementJobContext): Promise<readonly string[]> =>
+export const listUnfinishedOrders = (context: Pick<SettlementJobContext, 'listOpenStreams'>): Promise<readonly string[]> =>
   context.listOpenStreams(category)
 
 /** Decides a command at once and starts the steps of the new state, without waiting for messages on the bus. */
