@@ -1,5 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { createSignedRequest, createUnsignedRequest, parsePaymentRequest } from 'invoices'
+import { findAmbiguity } from './bolt11-strict.ts'
 import { bytesToHex, hexToBytes, isHex } from './hex.ts'
 import { derivePubkey } from './pubkey.ts'
 
@@ -91,7 +92,7 @@ function assertEncodable(request: NewPaymentRequest): void {
 const decodedCache = new Map<string, PaymentRequest>()
 const MAX_DECODED_CACHE = 1000
 
-/** Decodes a payment request and checks its signature. @returns undefined for any other text */
+/** Decodes a payment request and checks its signature. @returns undefined for any other text, or if nodes may read it otherwise */
 export function decodePaymentRequest(text: string): PaymentRequest | undefined {
   const known = decodedCache.get(text)
   if (known) return known
@@ -130,7 +131,7 @@ function decodeUncached(text: string): PaymentRequest | undefined {
     // The package also returns these two fields, which its types lack.
     const parsed: ParsedRequest = parsePaymentRequest({ request: text })
     const network = NETWORKS.get(parsed.network)
-    if (!network || !parsed.id) return undefined
+    if (!network || !parsed.id || findAmbiguity(text) !== undefined) return undefined
     const amountMsat = BigInt(parsed.mtokens)
     return {
       network,
