@@ -105,8 +105,17 @@ export const guardMutants = createMutants('guard', [
     id: 'channel-as-old-as-the-hold',
     description: 'A funding from the block of the payment is accepted: a channel that existed before is sold again.',
     file: `${src}/hold/guard.decide.ts`,
-    text: 'confirmedAtHeight <= payment.heldAtHeight',
-    replacement: 'confirmedAtHeight < payment.heldAtHeight',
+    text: 'confirmedAtHeight <= payment.heldAtHeight)',
+    replacement: 'confirmedAtHeight < payment.heldAtHeight)',
+    killers: [`${src}/hold/outpoint.test.ts`],
+  },
+  {
+    id: 'older-funding-after-a-block',
+    description:
+      'A funding of unknown age from the first block after the payment is accepted: a seller waits, and sells it again.',
+    file: `${src}/hold/guard.decide.ts`,
+    text: ' + BLOCKS_OF_UNKNOWN_AGE)',
+    replacement: ')',
     killers: [`${src}/hold/outpoint.test.ts`],
   },
   {

@@ -210,8 +210,8 @@ export const settlementMutants = createMutants('settlement', [
     description:
       'A new invoice starts a payment while the previous one is in progress: both may succeed, and the platform pays twice.',
     file: `${src}/payout/payout.decide.ts`,
-    text: ' && !payout.paying && payout.retryAt === null',
-    replacement: ' && payout.retryAt === null',
+    text: ' || payout.paying !== null || ',
+    replacement: ' || ',
   },
   {
     id: 'outcome-of-an-older-payout',
@@ -240,8 +240,8 @@ export const settlementMutants = createMutants('settlement', [
     id: 'ledger-without-routing-cost',
     description: 'The ledger lacks the routing fee of a payout: it balances, and shows more money than the node has.',
     file: `${src}/payout/ledger.ts`,
-    text: `    ['routing-cost', feeMsat],\n    ['paid-out', -(amountMsat + feeMsat)],`,
-    replacement: `    ['paid-out', -amountMsat],`,
+    text: `amountMsat],\n    ['routing-cost', feeMsat],\n    ['paid-out', -(amountMsat + feeMsat)],\n  ])\n\n/** Posts a payment`,
+    replacement: `amountMsat],\n    ['paid-out', -amountMsat],\n  ])\n\n/** Posts a payment`,
     killers: [`${src}/payout/ledger.test.ts`, `${src}/payout/payout.test.ts`],
   },
   {

@@ -184,6 +184,7 @@ describe('recording an outpoint', () => {
         })
       expect(confirmed(height, 5001, 5000)).toMatchObject({ facts: [outpointRegisteredFact] })
     }
+    expect(confirmed(HELD_AT, 5001, 5000)).toMatchObject({ facts: [{ type: 'OutpointRegistrationRefused' }] })
     expect(confirmed(HELD_AT + 3, null, null)).toMatchObject({ facts: [outpointRegisteredFact] })
   })
   test('is refused if the seller would get more than the price without the least platform fee', () => {
