@@ -31,11 +31,8 @@ function createUnreachableSellerPlan(seed: number): SimulationPlan {
   }
 }
 
-/**
- * Seeds in which a `pay` call that timed out pays the seller late, about one in ten. A changed workload loses a few of them. The
- * test needs others when none is left.
- */
-const SEEDS = [3, 22, 23, 24, 34] as const
+/** Seeds in which a `pay` call that timed out pays the seller late, about one in ten. A changed workload needs other seeds. */
+const SEEDS = [23, 24, 33] as const
 const LATE_PAYMENT_MESSAGE = 'another invoice of this order was paid already'
 
 test(
@@ -45,7 +42,11 @@ test(
     const outcomes = []
     for (const seed of SEEDS) outcomes.push(await runPlan(createUnreachableSellerPlan(seed)))
     expect(outcomes.flatMap(({ violation }) => violation?.message ?? [])).toEqual([])
-    // In at least one run the market found the late payment before it paid the other invoice.
-    expect(outcomes.filter(({ traceLines }) => traceLines.some((line) => line.includes(LATE_PAYMENT_MESSAGE)))).not.toEqual([])
+    // In each run the market found the late payment before it paid the other invoice.
+    expect(
+      outcomes
+        .filter(({ traceLines }) => traceLines.some((line) => line.includes(LATE_PAYMENT_MESSAGE)))
+        .map(({ plan }) => plan.seed),
+    ).toEqual([...SEEDS])
   },
 )
