@@ -188,11 +188,8 @@ test('a spend is unknown, and not missing, if the chain source could read no mem
   const outputOf = async (seesMempool: boolean, output: ChainOutput) => {
     const chain = { sees: { mempool: seesMempool }, tip: async () => ({ height: 103 }), output: async () => output }
     const graph = { channel: async () => undefined, between: async () => [] }
-    const ports = {
-      lightning: { graph } as unknown as Lightning,
-      chain: chain as unknown as Chain,
-      clock: undefined as unknown as Clock,
-    }
+    // The fakes have only the methods that are called. Without a probe, nothing waits.
+    const ports = { lightning: { graph } as unknown as Lightning, chain: chain as unknown as Chain, clock: {} as Clock }
     const terms = { sellerPubkey: '', buyerPubkey: '' }
     const query = { outpoint: output.outpoint, terms, attestation: null, fromHeight: 0, probe: false }
     return (await gatherEvidence(ports, query)).output
