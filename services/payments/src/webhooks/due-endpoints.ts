@@ -7,7 +7,8 @@ const KNOWN_MS = 100
 /** The searches in which a sender looks for endpoints with free places. */
 const MAX_SEARCHES = 8
 
-type BeginRequest = { readonly endpointId: string; readonly count: number }
+/** The endpoint comes along, because it may be forgotten while its attempts begin. */
+type BeginRequest = { readonly endpointId: string; readonly endpoint: DueEndpoint; readonly count: number }
 
 type DuePorts = {
   readonly deliveries: Pick<Deliveries, 'findDue'>
@@ -18,14 +19,14 @@ type DuePorts = {
 export function createDueEndpoints(ports: DuePorts, pools: Pools) {
   const known = new Map<string, { readonly endpoint: DueEndpoint; readonly until: number }>()
 
-  const shareOut = (endpointIds: Iterable<string>, free: number): readonly BeginRequest[] => {
+  const shareOut = (endpoints: Iterable<DueEndpoint>, free: number): readonly BeginRequest[] => {
     let left = free
     const requests: BeginRequest[] = []
-    for (const endpointId of endpointIds) {
+    for (const endpoint of endpoints) {
       if (left === 0) break
-      const count = Math.min(left, pools.countFreeOf(endpointId))
+      const count = Math.min(left, pools.countFreeOf(endpoint.id))
       left -= count
-      if (count > 0) requests.push({ endpointId, count })
+      if (count > 0) requests.push({ endpointId: endpoint.id, endpoint, count })
     }
     return requests
   }
@@ -36,11 +37,10 @@ export function createDueEndpoints(ports: DuePorts, pools: Pools) {
     for (let searches = 1; ; searches++) {
       const until = clock.monotonicMs() + KNOWN_MS
       const due = await deliveries.findDue({ shards, now: clock.now(), except, max: free })
-      const ids = due.map(({ id }) => id)
-      const requests = shareOut(ids, free)
+      const requests = shareOut(due, free)
       for (const endpoint of due) known.set(endpoint.id, { endpoint, until })
       if (requests.length > 0 || due.length < free || searches === MAX_SEARCHES) return requests
-      except.push(...ids)
+      except.push(...due.map(({ id }) => id))
     }
   }
 
@@ -49,11 +49,13 @@ export function createDueEndpoints(ports: DuePorts, pools: Pools) {
     async choose(shards: readonly number[], free: number): Promise<readonly BeginRequest[]> {
       const now = ports.clock.monotonicMs()
       for (const [id, { until }] of known) if (until <= now) known.delete(id)
-      const requests = shareOut(known.keys(), free)
+      const requests = shareOut(
+        [...known.values()].map(({ endpoint }) => endpoint),
+        free,
+      )
       const left = requests.reduce((rest, { count }) => rest - count, free)
       return left === 0 ? requests : [...requests, ...(await search(shards, left))]
     },
-    get: (endpointId: string): DueEndpoint | undefined => known.get(endpointId)?.endpoint,
     /** Forgets the endpoints that have nothing left to begin. */
     forgetIdle(requests: readonly BeginRequest[], attempts: readonly Attempt[]): void {
       const begun = Map.groupBy(attempts, ({ endpointId }) => endpointId)

@@ -58,17 +58,21 @@ export function createSender(context: SendContext) {
 }
 
 async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
-  const { inProgress, context, ended } = sending
+  const { inProgress, context } = sending
   const { clock } = context.ports
-  while (!signal.aborted) {
-    await endAndBegin(sending)
-    await waitForWork(sending, signal)
+  try {
+    while (!signal.aborted) {
+      await endAndBegin(sending)
+      await waitForWork(sending, signal)
+    }
+  } finally {
+    // An outcome that is lost here would be repeated as an interrupted attempt.
+    await recordEnded(sending)
   }
-  await recordEnded(sending, ended.splice(0))
   const stopAt = clock.monotonicMs() + DRAIN_MS
   while (inProgress.size > 0 && clock.monotonicMs() < stopAt) {
     await clock.sleep(GATHER_MS)
-    await recordEnded(sending, ended.splice(0))
+    await recordEnded(sending)
   }
 }
 
@@ -93,8 +97,9 @@ async function holdShard({ context, heldShards, inProgress, due, waker, waitsMs 
   due.forgetAll()
 }
 
-async function recordEnded({ context, inProgress }: Sending, outcomes: readonly AttemptOutcome[]): Promise<void> {
+async function recordEnded({ context, inProgress, ended }: Sending): Promise<void> {
   const { ports } = context
+  const outcomes = ended.splice(0)
   if (outcomes.length === 0) return
   await retryFaults(ports, new AbortController().signal, () => ports.deliveries.end(outcomes, ports.clock.now()))
   for (const { attemptId } of outcomes) inProgress.delete(attemptId)
@@ -102,20 +107,21 @@ async function recordEnded({ context, inProgress }: Sending, outcomes: readonly 
 
 /** Records the calls that have ended, and begins those that are due, in one commit. */
 async function endAndBegin(sending: Sending): Promise<void> {
-  const { context, pools, heldShards, inProgress, due } = sending
+  const { context, pools, heldShards, inProgress, due, ended } = sending
   const { deliveries, clock } = context.ports
-  const outcomes = sending.ended.splice(0)
   const free = heldShards.size === 0 ? 0 : pools.countFree(clock.monotonicMs())
   const requests = free === 0 ? [] : await due.choose([...heldShards], free)
-  if (requests.length === 0) return recordEnded(sending, outcomes)
-  const attempts = await deliveries.begin(requests, clock.now(), outcomes).catch(async (error: unknown) => {
-    await recordEnded(sending, outcomes)
+  if (requests.length === 0) return recordEnded(sending)
+  const outcomes = ended.splice(0)
+  const attempts = await deliveries.begin(requests, clock.now(), outcomes).catch((error: unknown) => {
+    ended.push(...outcomes)
     throw error
   })
   for (const { attemptId } of outcomes) inProgress.delete(attemptId)
   hitCrashPoint('payments.webhook.after-begin')
+  const endpoints = new Map(requests.map(({ endpointId, endpoint }) => [endpointId, endpoint]))
   for (const attempt of attempts) {
-    const endpoint = due.get(attempt.endpointId)
+    const endpoint = endpoints.get(attempt.endpointId)
     if (endpoint) call(sending, attempt, endpoint)
   }
   due.forgetIdle(requests, attempts)

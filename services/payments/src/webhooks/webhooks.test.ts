@@ -1,4 +1,5 @@
 import type { EnvironmentTarget } from '@penstock/contracts/payments/environment.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import { command } from '@penstock/kernel/process.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { uuidFor } from '@penstock/testkit/book-entries.ts'
@@ -187,6 +188,31 @@ test('a test and a redelivery are one attempt each', async () => {
     { id: uuidFor(71), number: 1, status: 'FAILED' },
     { id: uuidFor(72), number: 2, status: 'FAILED' },
   ])
+})
+
+test('an answer counts although the search for due deliveries fails before it is recorded', async () => {
+  const fixture = await openFixture()
+  const { deliveries } = fixture.ports
+  const findDue = deliveries.findDue.bind(deliveries)
+  let [hasAnswered, faults] = [false, 0]
+  deliveries.findDue = (query) => {
+    if (!hasAnswered || faults > 0) return findDue(query)
+    faults++
+    return Promise.reject(new Fault('the database is away'))
+  }
+  fixture.receiver.answer = () => {
+    hasAnswered = true
+    return answered(204)
+  }
+  await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
+  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
+  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
+  const attempt = await waitUntil('the end of the attempt', async () => {
+    const [logged] = await deliveries.listAttempts([uuidFor(70)])
+    return logged && logged.status !== 'PENDING' && logged.status !== 'IN_PROGRESS' ? logged : undefined
+  })
+  expect(faults).toBe(1)
+  expect(attempt).toMatchObject({ status: 'SUCCESS', httpStatus: 204 })
 })
 
 test('after the deletion of its environment an endpoint gets nothing more, and the bodies are gone', async () => {
