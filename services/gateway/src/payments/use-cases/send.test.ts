@@ -1,6 +1,6 @@
 import { decodePaymentRequest, encodePaymentRequest, type NewPaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, test } from 'vitest'
 import { type GraphqlResult, NOW, readPath } from '../../gateway-harness.fixture.ts'
 import { FIND_ONE, openPaymentsHarness, type PaymentsHarness, RECEIVE, SEND } from '../payments.fixture.ts'
 
@@ -154,7 +154,7 @@ test('a repeated key is refused until the payment hash is claimed', async () => 
 
 test('a duplicate is answered once the send that stands for it has claimed the payment hash', async () => {
   const other = '0190a6c2-5b1c-5e0f-8d7c-1b9a4e635f0c'
-  let projectClaim = (): Promise<void> => Promise.resolve()
+  const duplicate = Promise.withResolvers<() => Promise<void>>()
   payments.harness.respondWith(async ({ id, command }, { commandId }) => {
     // The gateway sent this data.
     const { invoice, ...request } = command.data as { invoice: object }
@@ -162,11 +162,12 @@ test('a duplicate is answered once the send that stands for it has claimed the p
     const resolved = { type: 'InvoiceResolved', data: invoice }
     await payments.project('send', other, [requested])
     await payments.project('send', id, [requested, resolved, { type: 'HashTaken', data: { ofSendId: other } }], commandId)
-    projectClaim = () => payments.project('send', other, [resolved, { type: 'HashClaimed', data: {} }])
+    duplicate.resolve(() => payments.project('send', other, [resolved, { type: 'HashClaimed', data: {} }]))
   })
   const first = send({ address, idempotency_key: 'k' })
-  await expect.poll(async () => (await send({ address, idempotency_key: 'k' })).errors?.[0]?.message).toBe(IN_PROGRESS)
-  await projectClaim()
+  const claim = await duplicate.promise
+  assert.equal((await send({ address, idempotency_key: 'k' })).errors?.[0]?.message, IN_PROGRESS)
+  await claim()
   assert.equal(readPath(await first, `${AT}.id`), other)
   assert.match(String(readPath(await send({ address, idempotency_key: 'k' }), `${AT}.payment_hash`)), /^[0-9a-f]{64}$/)
 })
