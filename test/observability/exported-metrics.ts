@@ -28,6 +28,9 @@ function listSeries({ name, type, labelNames = [] }: DeclaredMetric): readonly (
   ]
 }
 
+/** Metrics of the market in one process. A cluster has its data on servers of their own. */
+export const standaloneMetrics: ReadonlySet<string> = new Set(['penstock_data_free_bytes'])
+
 /** Metrics without a value while a market has no hold, no audit, no parked message and no deadline. */
 export const optionalMetrics: ReadonlySet<string> = new Set([
   'penstock_audit_divergences',

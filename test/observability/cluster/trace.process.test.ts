@@ -8,7 +8,7 @@ import { LONG_TIMEOUT_SETTINGS, makeTempFolder } from '../../support/product.ts'
 import { isPaidOut } from '../../support/order-report.ts'
 import { listMetrics } from '../../../tools/dashboards/rules.ts'
 import { type Collector, startCollector } from '../collector.ts'
-import { listExportedMetrics, optionalMetrics } from '../exported-metrics.ts'
+import { listExportedMetrics, optionalMetrics, standaloneMetrics } from '../exported-metrics.ts'
 import { parseMetrics, type MetricSample } from '../metrics.ts'
 import { listQueries } from '../queries.ts'
 import { assertWholePath, isTraceComplete, selectTraceOfOrder } from '../traces.ts'
@@ -68,7 +68,8 @@ describe.skipIf(clusterSkipReason !== undefined)(
       const queriedMetrics = new Set(listQueries().flatMap(({ expr }) => listMetrics(expr).map(({ name }) => name)))
       const findMissing = async (): Promise<readonly string[]> => {
         const names = new Set((await readAllMetrics(cluster)).map(({ name }) => name))
-        return [...queriedMetrics].filter((name) => !names.has(name) && !optionalMetrics.has(name) && name !== 'up')
+        const absent = [...queriedMetrics].filter((name) => !names.has(name) && !optionalMetrics.has(name))
+        return absent.filter((name) => !standaloneMetrics.has(name) && name !== 'up')
       }
       // Processes update some metrics only every few seconds.
       await waitUntil('the export of all metrics', async () => (await findMissing()).length === 0, 20_000, 250).catch(() => {})
