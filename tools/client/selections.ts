@@ -11,7 +11,7 @@ export const OMITTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   MarketOrders: ['total'],
   OrderFees: ['fixed', 'variable', 'amboss'],
   SimpleMarketOffer: ['total_amount', 'locked_amount', 'min_amount', 'max_amount', 'fees', 'promises'],
-  SimpleMarketOrder: ['amount', 'asset', 'promises'],
+  SimpleMarketOrder: ['amount', 'asset', 'promises', 'refund'],
 }
 
 /**

@@ -16,9 +16,11 @@ export const proveDecision = (decisionKey: string, { orderId, to, by, reason }: 
 
 /** Whether one of these keys of the keyring proves the decision. */
 export function isProvenDecision(keyringKeys: readonly string[], decision: ProvenDecision, proof: string): boolean {
-  const given = Buffer.from(proof, 'hex')
-  return keyringKeys.some((key) => {
-    const expected = Buffer.from(proveDecision(deriveDecisionKey(key), decision), 'hex')
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  })
+  return keyringKeys.some((key) => isSameProof(proveDecision(deriveDecisionKey(key), decision), proof))
+}
+
+/** Compares two proofs in hex, in constant time. */
+export function isSameProof(expectedHex: string, givenHex: string): boolean {
+  const [expected, given] = [Buffer.from(expectedHex, 'hex'), Buffer.from(givenHex, 'hex')]
+  return given.length === expected.length && timingSafeEqual(given, expected)
 }

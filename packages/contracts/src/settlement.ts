@@ -10,6 +10,8 @@ import {
   operatorName,
   payoutDecision,
   provenDecision,
+  provenInvoice,
+  submittedInvoice,
   withholdingCause,
 } from './settlement/payout-shapes.ts'
 import {
@@ -289,14 +291,11 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     /** The node cancelled the hold by itself, by its own hold-expiry delta. */
     RecordNodeCancelled: v1(z.strictObject({ at: instant, height })),
     SubmitPayoutInvoice: {
-      ...v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
+      ...v1(submittedInvoice),
       from: ['order', 'gateway'],
     },
     /** The buyer's own invoice, if the seller's share is owed to the buyer. */
-    SubmitRefundInvoice: {
-      ...v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
-      from: ['gateway'],
-    },
+    SubmitRefundInvoice: { ...v2(provenInvoice, addMissingProof), from: ['gateway'] },
     DecidePayout: { ...v2(provenDecision, addMissingProof), from: ['gateway'] },
     RetryPayoutNow: { ...v1(z.strictObject({ by: operatorName, reason: sentence })), from: ['gateway'] },
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),

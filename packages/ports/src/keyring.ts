@@ -4,6 +4,9 @@ export type HoldHash = { readonly keyId: string; readonly paymentHash: string }
 /** An operator's decision over a payout. */
 export type OperatorDecision = { readonly orderId: string; readonly to: string; readonly by: string; readonly reason: string }
 
+/** An invoice by which the buyer of an order gets the amount that is owed to it. */
+export type RefundInvoice = { readonly orderId: string; readonly request: string }
+
 /**
  * The secrets of hold invoices. A preimage is derived on demand. It is never stored, logged or put into a message, because
  * everyone who has the preimage can take the buyer's money.
@@ -15,4 +18,6 @@ export interface Keyring {
   preimageOf(keyId: string, orderId: string, issue: number): string
   /** Whether somebody with the operator's decision key, which derives from a key of this ring, has made the proof. */
   isProven(decision: OperatorDecision, proof: string): boolean
+  /** Whether somebody with the operator's decision key, or with the preimage of the order's first invoice, has made the proof. */
+  isProvenRefund(refund: RefundInvoice, proof: string): boolean
 }

@@ -17,6 +17,7 @@ import { getInfo } from './lsps1/info.ts'
 import { createOrderBody } from './lsps1/schemas.ts'
 import { pruneQuota } from './market/purchase/order-quota.ts'
 import { hashOrderPage } from './pages/page-url.ts'
+import type { RefundTexts } from './market/refund/give-refund-invoice.ts'
 import { refundByPage } from './pages/routes.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
 import { openNodeDirectory } from './node-directory.ts'
@@ -32,7 +33,7 @@ export type InProcessGateway = {
   /** Sends an operator's command, as the operator's routes do. @throws Fault if this release has no such command or field */
   readonly sendCommand: (request: AddressedCommand) => Promise<CommandAnswer>
   /** Submits the form on the order's page. @returns the reason if the invoice is not accepted */
-  readonly submitRefundInvoice: (orderId: string, request: string) => Promise<string | undefined>
+  readonly submitRefundInvoice: (orderId: string, texts: RefundTexts) => Promise<string | undefined>
   readonly lsps1: {
     readonly getInfo: (type: LspType) => Promise<object>
     readonly createOrder: (type: LspType, body: object) => Promise<object>
@@ -120,8 +121,8 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
       if (!shape?.schema.safeParse(request.command.data).success) throw new Fault(`this release lacks ${request.command.type}`)
       return gateway.commands.sendAndWait(request, { until: gateway.clock.monotonicMs() + OPERATOR_TIMEOUT_MS })
     },
-    async submitRefundInvoice(orderId, request) {
-      const answer = await refundByPage(gateway, deriveCheckoutToken(gateway.pepper, orderId), { request })
+    async submitRefundInvoice(orderId, texts) {
+      const answer = await refundByPage(gateway, deriveCheckoutToken(gateway.pepper, orderId), texts)
       return answer === 'missing' ? 'There is no such page.' : answer?.refundError
     },
     lsps1: {

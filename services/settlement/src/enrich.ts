@@ -12,6 +12,8 @@ type IssueHold = Extract<SettlementCommand, { readonly type: 'IssueHold' }>['dat
 
 type DecidePayout = Extract<SettlementCommand, { readonly type: 'DecidePayout' }>['data']
 
+type SubmitRefundInvoice = Extract<SettlementCommand, { readonly type: 'SubmitRefundInvoice' }>['data']
+
 type EnrichContext = Parameters<Enricher<SettlementPorts>>[1]
 
 /** A command that waits for an answer delays the commands behind it, so it times out and is retried. */
@@ -59,7 +61,10 @@ export const enrich = {
     return { held: invoice ? (toHeldPayment(invoice, tip.height) ?? null) : null, node: pubkey }
   },
   SubmitPayoutInvoice: readNetwork,
-  SubmitRefundInvoice: readNetwork,
+  SubmitRefundInvoice: async ({ request, proof }: SubmitRefundInvoice, context: EnrichContext) => ({
+    ...(await readNetwork({}, context)),
+    isProven: context.ports.keyring.isProvenRefund({ orderId: context.id, request }, proof),
+  }),
   DecidePayout: async ({ to, by, reason, proof }: DecidePayout, context: EnrichContext) => ({
     ...(await readTipHeight({}, context)),
     isProven: context.ports.keyring.isProven({ orderId: context.id, to, by, reason }, proof),

@@ -1,6 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import assert from 'node:assert/strict'
 import { Fault } from '@penstock/kernel/result.ts'
+import { proveRefund } from '@penstock/config/refund-proof.ts'
 import { verifyLog } from '@penstock/audit/verify.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -13,6 +14,7 @@ import {
   GUARD_PAUSE_MS,
   SECOND_ORDER,
 } from './market.fixture.ts'
+import { sellerInvoice } from './payout/payout-samples.fixture.ts'
 import { registeredOutpoint } from './samples.fixture.ts'
 import { settlementService } from './service.ts'
 
@@ -53,6 +55,29 @@ test('a purchase is held, opened, proven, settled and paid out', async () => {
   const preimage = market.ports.keyring.preimageOf(keyId, FIRST_ORDER, 1)
   const log = await market.world.store.readAll('start', 1000)
   for (const { data, meta } of log) expect(data + meta).not.toContain(preimage)
+})
+
+test("only the payment's preimage, which the payer learns at the settlement, proves an invoice of the buyer", async () => {
+  await open()
+  await market.issueHold()
+  const held = await market.payHold()
+  const { paymentHash } = (await market.fact('HoldIssued')).data
+  assert.equal(market.control.payment(paymentHash)?.preimage, null)
+  const outpoint = await market.openAndRegister(held)
+  market.control.mine(3)
+  await market.tell('SettleHold', { outpoint })
+  await market.fact('HoldSettled')
+  const preimage = market.control.payment(paymentHash)?.preimage ?? assert.fail()
+  const invoice = (hash: string) => ({ ...sellerInvoice, paymentHash: hash.repeat(32) })
+  const give = ({ creditor: _, ...data }: typeof sellerInvoice, key: string) =>
+    market.tell('SubmitRefundInvoice', {
+      ...data,
+      proof: proveRefund(key, { orderId: FIRST_ORDER, request: data.request }),
+    })
+  await give(invoice('55'), paymentHash)
+  await give(invoice('66'), preimage)
+  // No amount is owed to the buyer, so the proven invoice is refused by a fact. Commands are executed in their order.
+  assert.equal((await market.fact('PayoutInvoiceRefused')).data.paymentHash, '66'.repeat(32))
 })
 
 test('an overpayment is posted to its own account', async () => {

@@ -71,7 +71,7 @@ export type EnrichedSettlementCommand = EnrichedCommand<
     RegisterOutpoint: OutpointView
     ExpireInvoice: PaymentAtExpiry
     SubmitPayoutInvoice: { readonly network: BitcoinNetwork }
-    SubmitRefundInvoice: { readonly network: BitcoinNetwork }
+    SubmitRefundInvoice: { readonly network: BitcoinNetwork; readonly isProven: boolean }
     DecidePayout: { readonly height: number; readonly isProven: boolean }
     RetryPayoutNow: FeeLimit
     RecordPayhash: FeeLimit

@@ -297,6 +297,14 @@ export const settlementMutants = createMutants('settlement', [
     replacement: 'return BigInt(invoice?.amountMsat ?? 0) >= owedMsat(balances) ? invoice : undefined',
   },
   {
+    id: 'refund-without-proof',
+    description: 'A refund invoice needs no proof: a gateway that was taken over names its own.',
+    file: `${src}/payout/payout.decide.ts`,
+    text: `  data.isProven\n    ? submitInvoice`,
+    replacement: `  data.isProven || data.proof !== undefined\n    ? submitInvoice`,
+    killers: [`${src}/payout/withholding.test.ts`],
+  },
+  {
     id: 'refund-of-more-than-is-owed',
     description:
       'A buyer may submit a refund invoice for more than the owed amount: its claim stays open until an operator notices.',

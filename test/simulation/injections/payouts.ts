@@ -28,7 +28,7 @@ export const payoutInjections = {
   'the buyer asks for its money': async ({ world }, target, amount) => {
     const amountMsat = computeOwedMsat(target.settlement)
     if (amountMsat === undefined) return throwNothingToDo()
-    await requestRefund(world, target.id, amount === 1 ? REFUND_WALLET : findWallet(world, target.order), amountMsat)
+    await requestRefund(world, target, amount === 1 ? REFUND_WALLET : findWallet(world, target.order), amountMsat)
   },
   'the operator decides a payout': ({ world }, { id, settlement }, amount) =>
     settlement && (amount === 0 || !isPayoutPending(world, settlement))
@@ -63,7 +63,7 @@ async function decidePayout({ market, countOccurrence }: SimulatedWorld, orderId
 /** Creates a new invoice at a node, and submits it by the refund form on the order's web page. */
 async function requestRefund(
   { market, simnet, countOccurrence }: SimulatedWorld,
-  orderId: string,
+  { id, settlement }: Pick<InjectionTarget, 'id' | 'settlement'>,
   alias: string,
   amountMsat: bigint,
 ): Promise<void> {
@@ -71,7 +71,9 @@ async function requestRefund(
   // invoices expire soon.
   const seconds = alias === REFUND_WALLET ? LONG_SECONDS : SHORT_SECONDS
   const { invoice } = simnet.control.invoice(alias, amountMsat / 1000n, seconds)
-  const refusal = await market.call((gateway) => gateway.submitRefundInvoice(orderId, invoice))
+  const payment = simnet.control.payment(settlement?.hold.request?.paymentHash ?? '')
+  const texts = { request: invoice, preimage: payment?.preimage ?? '' }
+  const refusal = await market.call((gateway) => gateway.submitRefundInvoice(id, texts))
   if (refusal !== undefined) throw new RefusedByMarket(refusal)
   countOccurrence('by hand: ask for a refund')
 }
@@ -116,7 +118,7 @@ export function createPayoutActions(world: SimulatedWorld, log: FoldedLog): (hei
       const order = log.state(`order-${id}`) as Order | undefined // The order service folds it.
       if (!state || amountMsat === undefined || !order || order.status === 'NONE' || !isWaitingForBuyer(state)) continue
       const alias = draws.chance(0.5) ? REFUND_WALLET : findWallet(world, order)
-      perform(`the buyer asks for its money: ${id}`, () => requestRefund(world, id, alias, amountMsat))
+      perform(`the buyer asks for its money: ${id}`, () => requestRefund(world, { id, settlement: state }, alias, amountMsat))
     }
   }
 }

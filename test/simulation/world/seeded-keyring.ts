@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { isProvenDecision } from '@penstock/config/decision-proof.ts'
+import { isProvenRefund } from '@penstock/config/refund-proof.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 
 /** The operator of the simulation proves its decisions by this key. */
@@ -14,6 +15,7 @@ export function createSeededKeyring(key: Uint8Array): Keyring {
   return {
     preimageOf,
     isProven: (decision, proof) => isProvenDecision([SIMULATED_DECISION_KEY], decision, proof),
+    isProvenRefund: (refund, proof) => isProvenRefund([preimageOf('simulated', refund.orderId, 1)], refund, proof),
     paymentHashOf: (orderId, issue) => ({
       keyId: 'simulated',
       paymentHash: createHash('sha256')

@@ -50,7 +50,8 @@ export type SimControl = {
     invoice: string,
     options?: PayOptions,
   ): { readonly state: SimPaymentState; readonly payment_hash: string }
-  payment(hash: string): { readonly state: SimPaymentState; readonly payee: string } | undefined
+  /** `preimage`: the payer's proof of its payment, in hex; null before the payment has succeeded. */
+  payment(hash: string): { readonly state: SimPaymentState; readonly payee: string; readonly preimage: string | null } | undefined
   /** The node's channels that are published and not closed, even if the node reports others to its owner. */
   channels(alias: string): readonly SimChannel[]
   /** @returns the new height */
@@ -93,10 +94,7 @@ export function createSimControl(store: SimnetStore): SimControl {
         balance_sat: `${readConfirmedSat(store, pubkey)}`,
       })),
     pay: (alias, request, options) => payNow(store, alias, request, options),
-    payment: (hash) => {
-      const payment = findAnyPayment(store, hash)
-      return payment && { state: PAYMENT_STATES[payment.outcome.state], payee: payment.payee }
-    },
+    payment: (hash) => findPayment(store, hash),
     channels: (alias) => listVisibleChannels(store, requireNode(store, alias).pubkey),
     mine: (count) => mineBlocks(store, count),
     reorg: (depth, options) => reorganiseChain(store, depth, options),
@@ -154,6 +152,14 @@ function updateNode(store: SimnetStore, alias: string, column: 'behaviour' | 'on
 
 const PAYMENT_STATES = { 'in-flight': 'IN_FLIGHT', succeeded: 'SUCCEEDED', failed: 'FAILED' } as const
 const INVOICE_STATES = { open: 'OPEN', held: 'ACCEPTED', settled: 'SETTLED', cancelled: 'CANCELED' } as const
+
+function findPayment(store: SimnetStore, hash: string): ReturnType<SimControl['payment']> {
+  const payment = findAnyPayment(store, hash)
+  if (!payment) return undefined
+  const { outcome, payee } = payment
+  const preimage = outcome.state === 'succeeded' ? outcome.preimage : null
+  return { state: PAYMENT_STATES[outcome.state], payee, preimage }
+}
 
 function payNow(store: SimnetStore, alias: string, request: string, { totalMsat, ...options }: PayOptions = {}) {
   const invoice = decodePaymentRequest(request)

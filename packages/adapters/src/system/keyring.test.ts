@@ -2,6 +2,8 @@ import { createHash, createHmac } from 'node:crypto'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { deriveDecisionKey } from '@penstock/config/decision-proof.ts'
+import { proveRefund } from '@penstock/config/refund-proof.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fileKeyring } from './keyring.ts'
@@ -95,4 +97,15 @@ test('a running process finds a key that was added later, and its known keys nei
   expect(running.preimageOf('b', order, 1)).toBe(restarted.preimageOf('b', order, 1))
   expect(running.preimageOf('a', order, 1)).toBe(old)
   expect([running, restarted].map((keyring) => keyring.paymentHashOf(order, 1).keyId)).toEqual(['a', 'b'])
+})
+
+test('the preimage of an order and the decision key prove an invoice of its buyer', () => {
+  const [a, b] = ['ab'.repeat(32), 'cd'.repeat(32)]
+  writeFileSync(path(), JSON.stringify({ current: 'b', keys: { a, b } }))
+  const keyring = fileKeyring(folder, scope)
+  const refund = { orderId: order, request: 'lnbcrt1' }
+  for (const key of [keyring.preimageOf('a', order, 1), keyring.preimageOf('b', order, 1), deriveDecisionKey(a)])
+    expect(keyring.isProvenRefund(refund, proveRefund(key, refund))).toBe(true)
+  const ofAnotherOrder = keyring.preimageOf('b', `${order.slice(0, -1)}2`, 1)
+  for (const key of [ofAnotherOrder, a, b]) expect(keyring.isProvenRefund(refund, proveRefund(key, refund))).toBe(false)
 })

@@ -3,7 +3,8 @@ import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
-import { isProvenDecision } from '@penstock/config/decision-proof.ts'
+import { deriveDecisionKey, isProvenDecision } from '@penstock/config/decision-proof.ts'
+import { isProvenRefund } from '@penstock/config/refund-proof.ts'
 import { isReadableByOthers } from '@penstock/config/secret-file.ts'
 import { createKeyFile, newKeyId, readKeyFile, type KeyFile } from './key-file.ts'
 
@@ -27,16 +28,27 @@ export function fileKeyring(dataDir: string, scope: { readonly network: string; 
     if (keys[keyId] === undefined) keys = { ...readAddedKeys(path), ...keys }
     const key = keys[keyId]
     if (key === undefined) throw new Fault(`the keyring has no key "${keyId}"; put it back, an open hold was made with it`)
+    return derivePreimage(key, orderId, issue)
+  }
+  const derivePreimage = (key: string, orderId: string, issue: number): string => {
     // A JSON array keeps the parts separate, whatever characters they contain.
     const hmacInput = JSON.stringify([LABEL, scope.network, scope.environment, orderId, issue])
     return createHmac('sha256', Buffer.from(key, 'hex')).update(hmacInput).digest('hex')
   }
+  // An operator or another process may use a key that was added since this process has read the file.
+  const isProvenByKeys = (isProvenBy: (ringKeys: readonly string[]) => boolean): boolean =>
+    isProvenBy(Object.values(keys)) || isProvenBy(Object.values(readAddedKeys(path)))
   return {
     preimageOf,
-    isProven: (decision, proof) =>
-      isProvenDecision(Object.values(keys), decision, proof) ||
-      // The operator may use a key that was added since this process has read the file.
-      isProvenDecision(Object.values(readAddedKeys(path)), decision, proof),
+    isProven: (decision, proof) => isProvenByKeys((ringKeys) => isProvenDecision(ringKeys, decision, proof)),
+    isProvenRefund: (refund, proof) =>
+      isProvenByKeys((ringKeys) =>
+        isProvenRefund(
+          ringKeys.flatMap((key) => [deriveDecisionKey(key), derivePreimage(key, refund.orderId, 1)]),
+          refund,
+          proof,
+        ),
+      ),
     paymentHashOf: (orderId, issue) => ({
       keyId: current,
       paymentHash: createHash('sha256')

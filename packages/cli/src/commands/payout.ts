@@ -1,4 +1,5 @@
 import { proveDecision } from '@penstock/config/decision-proof.ts'
+import { proveRefund } from '@penstock/config/refund-proof.ts'
 import type { Command } from 'commander'
 import { isObject, type Json, getMember, filterObjects } from '../json.ts'
 import { addCommand, printResult, encodePathSegment, type CommandContext, parsePositiveInteger } from '../command-context.ts'
@@ -37,7 +38,12 @@ export function addPayoutCommands(program: Command, context: CommandContext): vo
         printResult(
           context,
           options,
-          await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/${name}`, { request }),
+          await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/${name}`, {
+            request,
+            ...(name === 'refund' && {
+              proof: proveRefund(context.readDecisionKey(), { orderId: id.toLowerCase(), request }),
+            }),
+          }),
           createResultFormatter('the invoice is submitted'),
         ),
       )

@@ -24,6 +24,8 @@ export type ApiOperations = {
       readonly create: (input: CreateManualOrderInput, options?: CallOptions) => Promise<MarketOrder>
       /** For the buyer: cancels an unpaid order. For a seller: ends its attempt. */
       readonly cancel: (input: CancelOrderInput, options?: CallOptions) => Promise<Success>
+      /** For the buyer: gives an invoice for the amount in `refund` of the order. */
+      readonly refund: (input: RefundOrderInput, options?: CallOptions) => Promise<Success>
       readonly seller: {
         /** Accepts the order, or submits the invoice that pays the seller. Until the payout is paid, a seller can submit another invoice. */
         readonly accept: (input: SellerAcceptOrdersInput, options?: CallOptions) => Promise<Success>
@@ -372,6 +374,8 @@ export type MarketOrder = {
   readonly payment: OrderPayment
   readonly promises: OrderPromises
   readonly payout: OrderPayout | null
+  /** For the buyer: an amount that is owed to it, because the seller is not paid. Null if nothing is owed, and while it is being paid. */
+  readonly refund: OrderRefund | null
   readonly is_seller: boolean
   readonly action_needed: boolean
   /** The reason while the payment is being returned. Do not publish a transaction for the order then. The field becomes null if the payment is settled after all. */
@@ -459,6 +463,17 @@ export type PayoutInvoiceStatus = 'NONE' | 'OFFERED' | 'TAKEN' | 'REFUSED'
 export type PayoutStatus = 'OPEN' | 'WITHHELD' | 'REQUESTED' | 'SUCCEEDED' | 'FAILED'
 
 export type OperatorLoss = 'ASKED' | 'BORNE' | 'REFUTED'
+
+/** An amount that is owed to the buyer. It is paid to an invoice by `market.order.refund` or by the page. */
+export type OrderRefund = {
+  readonly id: string
+  /** The amount in millisatoshis. The invoice must be for exactly this amount. */
+  readonly msats: string
+  /** The page on which the buyer can give the invoice. */
+  readonly url: string
+  /** The reason if the last invoice was refused. */
+  readonly reason: string | null
+}
 
 export type OrderStep = {
   readonly id: string
@@ -1045,6 +1060,14 @@ export type CancelOrderInput = {
 }
 
 export type OrderCancellationReason = 'UNABLE_TO_CONNECT_TO_NODE' | 'UNABLE_TO_PAY' | 'CHANNEL_SIZE_OUT_OF_BOUNDS'
+
+export type RefundOrderInput = {
+  readonly order_id: string
+  /** A BOLT 11 invoice of any node, for exactly `refund.msats`. */
+  readonly invoice: string
+  /** The preimage of the order's payment, as 64 hex digits. It proves that the caller paid. */
+  readonly preimage: string
+}
 
 export type SellerAcceptOrdersInput = {
   readonly order_id: string

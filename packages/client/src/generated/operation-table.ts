@@ -29,7 +29,7 @@ export const operationTable: readonly OperationDescriptor[] = [
     parameters: 'named',
     isPaged: false,
     repetition: 'harmless',
-    document: 'query UserMarketOrdersGetOrder($order_id: String!) { user { market { orders { get_order(order_id: $order_id) { id transaction_id status payment_status created_at timeout channel_id outpoint size amount { id satoshi { id sats } } asset { id symbol } source { id pubkey alias sockets } destination { id pubkey alias sockets } fees { id seller { id sats } buyer { id sats usd } } options { id private rails_cluster_only asset_id } confirmations { id confirmations } blocks_until_can_be_closed payment { id redirect_url lightning { id invoice pending } } promises { id locked_fee_rate locked_base_fee locked_fee_rate_cap { id sats } locked_base_fee_cap { id sats } locked_min_block_length locked_onchain_priority locked_onchain_multiplier } payout { id sats invoice_status status reason operator_loss } is_seller action_needed closing broadcast_until_height reason timeline { id at fact status reason } simple_offer { id status pubkey total_size locked_size available_size min_size max_size min_block_length fee_rate base_fee fee_rate_cap base_fee_cap onchain_priority onchain_multiplier asset_id auto_accept seller { id live rails score outcomes { id outcome count } } node { id pubkey alias sockets } asset { id symbol } filled_orders is_owner created_at } } } } } }',
+    document: 'query UserMarketOrdersGetOrder($order_id: String!) { user { market { orders { get_order(order_id: $order_id) { id transaction_id status payment_status created_at timeout channel_id outpoint size amount { id satoshi { id sats } } asset { id symbol } source { id pubkey alias sockets } destination { id pubkey alias sockets } fees { id seller { id sats } buyer { id sats usd } } options { id private rails_cluster_only asset_id } confirmations { id confirmations } blocks_until_can_be_closed payment { id redirect_url lightning { id invoice pending } } promises { id locked_fee_rate locked_base_fee locked_fee_rate_cap { id sats } locked_base_fee_cap { id sats } locked_min_block_length locked_onchain_priority locked_onchain_multiplier } payout { id sats invoice_status status reason operator_loss } refund { id msats url reason } is_seller action_needed closing broadcast_until_height reason timeline { id at fact status reason } simple_offer { id status pubkey total_size locked_size available_size min_size max_size min_block_length fee_rate base_fee fee_rate_cap base_fee_cap onchain_priority onchain_multiplier asset_id auto_accept seller { id live rails score outcomes { id outcome count } } node { id pubkey alias sockets } asset { id symbol } filled_orders is_owner created_at } } } } } }',
   },
   {
     path: 'user.market.orders.purchases',
@@ -218,7 +218,7 @@ export const operationTable: readonly OperationDescriptor[] = [
     parameters: 'input',
     isPaged: false,
     repetition: 'never',
-    document: 'mutation MarketOrderCreate($input: CreateManualOrderInput!) { market { order { create(input: $input) { id transaction_id status payment_status created_at timeout channel_id outpoint size amount { id satoshi { id sats } } asset { id symbol } source { id pubkey alias sockets } destination { id pubkey alias sockets } fees { id seller { id sats } buyer { id sats usd } } options { id private rails_cluster_only asset_id } confirmations { id confirmations } blocks_until_can_be_closed payment { id redirect_url lightning { id invoice pending } } promises { id locked_fee_rate locked_base_fee locked_fee_rate_cap { id sats } locked_base_fee_cap { id sats } locked_min_block_length locked_onchain_priority locked_onchain_multiplier } payout { id sats invoice_status status reason operator_loss } is_seller action_needed closing broadcast_until_height reason timeline { id at fact status reason } simple_offer { id status pubkey total_size locked_size available_size min_size max_size min_block_length fee_rate base_fee fee_rate_cap base_fee_cap onchain_priority onchain_multiplier asset_id auto_accept seller { id live rails score outcomes { id outcome count } } node { id pubkey alias sockets } asset { id symbol } filled_orders is_owner created_at } } } } }',
+    document: 'mutation MarketOrderCreate($input: CreateManualOrderInput!) { market { order { create(input: $input) { id transaction_id status payment_status created_at timeout channel_id outpoint size amount { id satoshi { id sats } } asset { id symbol } source { id pubkey alias sockets } destination { id pubkey alias sockets } fees { id seller { id sats } buyer { id sats usd } } options { id private rails_cluster_only asset_id } confirmations { id confirmations } blocks_until_can_be_closed payment { id redirect_url lightning { id invoice pending } } promises { id locked_fee_rate locked_base_fee locked_fee_rate_cap { id sats } locked_base_fee_cap { id sats } locked_min_block_length locked_onchain_priority locked_onchain_multiplier } payout { id sats invoice_status status reason operator_loss } refund { id msats url reason } is_seller action_needed closing broadcast_until_height reason timeline { id at fact status reason } simple_offer { id status pubkey total_size locked_size available_size min_size max_size min_block_length fee_rate base_fee fee_rate_cap base_fee_cap onchain_priority onchain_multiplier asset_id auto_accept seller { id live rails score outcomes { id outcome count } } node { id pubkey alias sockets } asset { id symbol } filled_orders is_owner created_at } } } } }',
   },
   {
     path: 'market.order.cancel',
@@ -226,6 +226,13 @@ export const operationTable: readonly OperationDescriptor[] = [
     isPaged: false,
     repetition: 'never',
     document: 'mutation MarketOrderCancel($input: CancelOrderInput!) { market { order { cancel(input: $input) { id success } } } }',
+  },
+  {
+    path: 'market.order.refund',
+    parameters: 'input',
+    isPaged: false,
+    repetition: 'never',
+    document: 'mutation MarketOrderRefund($input: RefundOrderInput!) { market { order { refund(input: $input) { id success } } } }',
   },
   {
     path: 'market.order.seller.accept',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sentence } from '../shapes.ts'
+import { amount, hash, instant, pubkey, sentence } from '../shapes.ts'
 
 /** Double entry: a positive amount is a debit, a negative amount a credit. The entries of a posting add up to zero. */
 const ledgerAccount = z.enum([
@@ -53,14 +53,25 @@ export const creditor = z.enum(['seller', 'buyer'])
 export const payoutDecision = z.enum(['seller', 'buyer', 'nobody'])
 /** The name of the operator who acts. */
 export const operatorName = z.string().min(1).max(100)
-/** `proof`: made by the operator's decision key, so that a gateway that is taken over cannot decide. Empty: no proof. */
+/** 32 bytes in lower-case hex. Empty: no proof. */
+const proof = z.string().regex(/^([0-9a-f]{64})?$/, '32 bytes in lower-case hex')
+export const submittedInvoice = z.strictObject({
+  request: z.string(),
+  paymentHash: hash,
+  payee: pubkey,
+  amountMsat: amount,
+  expiresAt: instant,
+})
+/** `proof`: made by the preimage of the order's payment or by the operator's decision key, which the gateway lacks. */
+export const provenInvoice = submittedInvoice.extend({ proof })
+/** `proof`: made by the operator's decision key, so that a gateway that is taken over cannot decide. */
 export const provenDecision = z.strictObject({
   to: payoutDecision,
   by: operatorName,
   reason: sentence,
-  proof: z.string().regex(/^([0-9a-f]{64})?$/, '32 bytes in lower-case hex'),
+  proof,
 })
-/** Older gateways send no proof, and settlement refuses their decisions. */
+/** Older gateways send no proof, and settlement refuses their commands. */
 export const addMissingProof = (old: object): object => ({ proof: '', ...old })
 
 /**

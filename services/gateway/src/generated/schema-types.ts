@@ -653,6 +653,7 @@ export type MarketOrder = {
   readonly payout: Maybe<OrderPayout>;
   readonly promises: OrderPromises;
   readonly reason: Maybe<Scalars['String']['output']>;
+  readonly refund: Maybe<OrderRefund>;
   readonly simple_offer: Maybe<SimpleMarketOffer>;
   readonly size: Scalars['String']['output'];
   readonly source: Node;
@@ -666,6 +667,7 @@ export type MarketOrderMutations = {
   readonly cancel: Maybe<Success>;
   readonly create: Maybe<MarketOrder>;
   readonly id: Scalars['String']['output'];
+  readonly refund: Maybe<Success>;
   readonly seller: MarketSellerMutations;
 };
 
@@ -677,6 +679,11 @@ export type MarketOrderMutationsCancelArgs = {
 
 export type MarketOrderMutationsCreateArgs = {
   input: CreateManualOrderInput;
+};
+
+
+export type MarketOrderMutationsRefundArgs = {
+  input: RefundOrderInput;
 };
 
 export type MarketOrders = {
@@ -897,6 +904,13 @@ export type OrderPromises = {
   readonly locked_onchain_priority: OnchainPriority;
 };
 
+export type OrderRefund = {
+  readonly id: Scalars['String']['output'];
+  readonly msats: Scalars['String']['output'];
+  readonly reason: Maybe<Scalars['String']['output']>;
+  readonly url: Scalars['String']['output'];
+};
+
 export type OrderStatus =
   | 'ADMIN_CLOSED'
   | 'BUYER_FAILED_TO_PAY'
@@ -1077,6 +1091,12 @@ export type ReceiveBolt11Input = {
   readonly description_hash?: InputMaybe<Scalars['String']['input']>;
 };
 
+export type RefundOrderInput = {
+  readonly invoice: Scalars['String']['input'];
+  readonly order_id: Scalars['String']['input'];
+  readonly preimage: Scalars['String']['input'];
+};
+
 export type RevokedApiKey = {
   readonly active: Scalars['Boolean']['output'];
   readonly id: Scalars['String']['output'];
@@ -1236,6 +1256,7 @@ export type SimpleMarketOrder = {
   readonly payment_status: Maybe<OrderPaymentStatus>;
   readonly payout: Maybe<OrderPayout>;
   readonly promises: OrderPromises;
+  readonly refund: Maybe<OrderRefund>;
   readonly size: Scalars['String']['output'];
   readonly source: Node;
   readonly status: OrderStatus;

@@ -1,5 +1,6 @@
 import { isFailure, isPublishedStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
+import { toRefundRecord } from '../market/refund/refund-record.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
 import type { OrderView } from '../market/views/order-view.ts'
 import type { LspOrder } from './schemas.ts'
@@ -63,4 +64,10 @@ export function toLspOrder(stored: StoredOrder, token = ''): LspOrder | undefine
     },
     channel: toLspChannel(order),
   }
+}
+
+/** @returns the field `refund` if an amount is owed to the buyer */
+export function toLspRefund(gateway: Parameters<typeof toRefundRecord>[0], stored: StoredOrder): Pick<LspOrder, 'refund'> {
+  const refund = toRefundRecord(gateway, stored)
+  return refund ? { refund: { amount_msat: refund.msats, url: refund.url } } : {}
 }

@@ -21,7 +21,7 @@ import {
 } from './faults.ts'
 import { getInfo } from './info.ts'
 import { createLspOpenApi } from './openapi.ts'
-import { toLspOrder } from './order-record.ts'
+import { toLspOrder, toLspRefund } from './order-record.ts'
 import { createOrderBody, getOrderQuery, type LspOrder } from './schemas.ts'
 import { readRecordText } from '../read-record-text.ts'
 
@@ -85,11 +85,13 @@ async function isRateLimited(gateway: Gateway, use: Parameters<typeof countUse>[
 }
 
 /** Answers an order of the other type, or of another interface, like an unknown order. */
-async function getOrder({ views, records }: Gateway, type: LspType, id: string): Promise<LspOrder | LspFault> {
+async function getOrder(gateway: Gateway, type: LspType, id: string): Promise<LspOrder | LspFault> {
+  const { views, records } = gateway
   const found = await findStoredOrder(views, id)
   if (!found && (await isOrderUnavailable(views, id))) return unavailable(500, 'The order cannot be read just now; try again.')
   if (found?.order.terms.source !== `lsps1-${type}`) return lspOrderNotFound()
-  return toLspOrder(found, await readRecordText(records, found.order.terms.record?.id ?? null, 'token')) ?? lspOrderNotFound()
+  const order = toLspOrder(found, await readRecordText(records, found.order.terms.record?.id ?? null, 'token'))
+  return order ? { ...order, ...toLspRefund(gateway, found) } : lspOrderNotFound()
 }
 
 /** Mounts one method at a path. Other methods get status 405 with the allowed methods. */

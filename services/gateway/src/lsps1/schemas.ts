@@ -86,6 +86,11 @@ const channel = z.strictObject({
   expires_at: time.describe('The time until which the channel stays open at least, estimated with ten minutes per block.'),
 })
 
+const refund = z.strictObject({
+  amount_msat: z.string().describe('The exact amount for an invoice of the buyer.'),
+  url: z.string().describe('The page that takes the invoice, with the preimage of the payment.'),
+})
+
 export const lspOrder = z.strictObject({
   order_id: z.uuid(),
   lsp_balance_sat: sat,
@@ -99,6 +104,9 @@ export const lspOrder = z.strictObject({
   order_state: orderState,
   payment: z.strictObject({ bolt11 }),
   channel: channel.nullable().describe('null until the funding transaction is published.'),
+  refund: refund
+    .optional()
+    .describe('Only while an amount is owed to the buyer, because the seller is not paid. Not in bLIP-51.'),
 })
 export type LspOrder = z.output<typeof lspOrder>
 

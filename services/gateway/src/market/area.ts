@@ -19,6 +19,7 @@ import { getOrder } from './use-cases/get-order.ts'
 import { getPurchases, getSales } from './use-cases/get-orders.ts'
 import { getPrice } from './use-cases/get-price.ts'
 import { getTransactions } from './use-cases/get-transactions.ts'
+import { refundOrder } from './refund/refund-order.ts'
 import { rejectOrder } from './use-cases/reject-order.ts'
 import { submitAttestation } from './use-cases/submit-attestation.ts'
 import { toggleOffer } from './use-cases/toggle-offer.ts'
@@ -53,6 +54,7 @@ export const marketArea: Area = {
     buyLiquidity,
     createManualOrder,
     cancelOrder,
+    refundOrder,
     acceptOrder,
     rejectOrder,
     addTransaction,

@@ -1,3 +1,4 @@
+import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import type { CommandResponder, GatewayHarness, FactInput } from '../gateway-harness.fixture.ts'
@@ -13,9 +14,12 @@ export const autoAcceptedFact: FactInput = {
   type: 'SellerAccepted',
   data: { by: createOrderTerms().candidate.sellerAccountId, autoAccepted: true },
 }
+/** The preimage of the payment of `fakeHoldIssuedFact`. */
+export const FAKE_PREIMAGE = 'e5'.repeat(32)
+
 export const fakeHoldIssuedFact: FactInput = {
   type: 'HoldIssuedRecorded',
-  data: { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt30u1fake', expiresAt: 1_900_000_000_000 },
+  data: { paymentHash: paymentHashOf(FAKE_PREIMAGE), invoice: 'lnbcrt30u1fake', expiresAt: 1_900_000_000_000 },
 }
 
 /** Answers every RequestQuote with an order that has an invoice. */

@@ -1,6 +1,6 @@
-import { command, type AddressedCommand } from '@penstock/kernel/process.ts'
+import { command, type AddressedCommand, type CommandBody } from '@penstock/kernel/process.ts'
 import { decodePaymentRequest, type PaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
+import type { SettlementCommand, SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { StoredOrder } from '../market/read/orders.ts'
@@ -32,6 +32,9 @@ const pageQuery = z.strictObject({
   offset: digits(999_999_999).default(0),
 })
 const invoiceBody = z.strictObject({ request: z.string().min(1).max(5000) })
+const refundBody = invoiceBody.extend({
+  proof: z.string().regex(/^[0-9a-f]{64}$/, 'the proof that "penstock payout refund" makes'),
+})
 
 /** Creates the routes that list open payouts and act on a payout. A retry and a decision have an author and a reason. */
 export function createPayoutRouter({ findOrder, listOpenPayouts, sendCommand }: PayoutPorts): Router {
@@ -66,19 +69,17 @@ export function createPayoutRouter({ findOrder, listOpenPayouts, sendCommand }: 
       const invoice = decodeInvoice(parseOperatorBody(invoiceBody, body).request)
       if (invoice.payee !== hold.owed.sellerPubkey)
         throw new OperatorError(422, `The invoice must be of the node that sold the channel, ${hold.owed.sellerPubkey}.`)
-      return submitInvoice({ findOrder, sendCommand }, id, 'SubmitPayoutInvoice', invoice)
+      const data = toInvoiceData(invoice)
+      return submitInvoice({ findOrder, sendCommand }, id, { type: 'SubmitPayoutInvoice', data })
     }),
   )
   router.post(
     '/:id/refund',
     respondWithJson(async ({ params, body }) => {
       const { id } = await requirePayout(findOrder, parseOrderId(params))
-      return submitInvoice(
-        { findOrder, sendCommand },
-        id,
-        'SubmitRefundInvoice',
-        decodeInvoice(parseOperatorBody(invoiceBody, body).request),
-      )
+      const { request, proof: refundProof } = parseOperatorBody(refundBody, body)
+      const data = { ...toInvoiceData(decodeInvoice(request)), proof: refundProof }
+      return submitInvoice({ findOrder, sendCommand }, id, { type: 'SubmitRefundInvoice', data })
     }),
   )
   return router
@@ -98,19 +99,24 @@ function decodeInvoice(request: string): DecodedInvoice {
   return { ...invoice, request }
 }
 
+const toInvoiceData = ({ request, paymentHash, payee, amountMsat, expiresAt }: DecodedInvoice) => ({
+  request,
+  paymentHash,
+  payee,
+  amountMsat: `${amountMsat ?? 0n}`,
+  expiresAt,
+})
+
+type SubmitInvoice = Extract<CommandBody<SettlementCommand>, { readonly type: 'SubmitPayoutInvoice' | 'SubmitRefundInvoice' }>
+
 /** @throws Error with the reason if settlement refuses the invoice */
-export async function submitInvoice(
+async function submitInvoice(
   { findOrder, sendCommand }: Pick<PayoutPorts, 'findOrder' | 'sendCommand'>,
   id: string,
-  type: 'SubmitPayoutInvoice' | 'SubmitRefundInvoice',
-  { request, paymentHash, payee, amountMsat, expiresAt }: DecodedInvoice,
+  submission: SubmitInvoice,
 ): Promise<{ readonly order: string; readonly payment_hash: string }> {
-  await sendCommand(
-    command<SettlementTarget>('settlement', id, {
-      type: type,
-      data: { request, paymentHash, payee, amountMsat: `${amountMsat ?? 0n}`, expiresAt },
-    }),
-  )
+  await sendCommand(command<SettlementTarget>('settlement', id, submission))
+  const { paymentHash } = submission.data
   const refusal = (await findOrder(id))?.hold?.payout?.refusal
   if (refusal?.paymentHash === paymentHash) throw new Error(refusal.reason)
   return { order: id, payment_hash: paymentHash }

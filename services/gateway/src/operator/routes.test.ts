@@ -192,7 +192,7 @@ test('an operator retries and decides a payout with an author and a reason, and 
   await act('retry', { reason: 'the channel is back' })
   await act('decide', { to: 'buyer', by: 'ada', reason: 'the probe was forged', proof: '0e'.repeat(32) })
   await act('replace', { request: invoice })
-  await act('refund', { request: invoice })
+  await act('refund', { request: invoice, proof: '0d'.repeat(32) })
   assert.deepEqual(
     sentCommands.map(({ category, id, command }) => [category, id, command.type]),
     ['RetryPayoutNow', 'DecidePayout', 'SubmitPayoutInvoice', 'SubmitRefundInvoice'].map((type) => ['settlement', PAID, type]),
@@ -211,6 +211,8 @@ test('an operator retries and decides a payout with an author and a reason, and 
     amountMsat: '2000000',
     expiresAt: 1_795_003_600_000,
   })
+  assert.deepEqual(sentCommands[3]?.command.data, { ...sentCommands[2].command.data, proof: '0d'.repeat(32) })
+  assert.equal((await act('refund', { request: invoice })).status, 400)
 })
 
 test('open payouts are listed page by page', async () => {

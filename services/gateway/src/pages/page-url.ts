@@ -10,6 +10,10 @@ export const hashOrderPage = (pepper: Pepper, orderId: string): string => hashPa
 export const buildCheckoutUrl = (gateway: { readonly pepper: Pepper; readonly baseUrl: () => string }, orderId: string): string =>
   `${gateway.baseUrl()}/checkout/${deriveCheckoutToken(gateway.pepper, orderId)}`
 
+/** Returns the URL of an order's page, which asks for an invoice if an amount is owed to the buyer. */
+export const buildOrderUrl = (gateway: { readonly pepper: Pepper; readonly baseUrl: () => string }, orderId: string): string =>
+  `${gateway.baseUrl()}/orders/${deriveCheckoutToken(gateway.pepper, orderId)}`
+
 /**
  * Returns the start page's address, relative to the page at a path. All links of a page begin with it, so that the pages also
  * work under a path of the public address, which a proxy removes.

@@ -1,9 +1,10 @@
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
+import { proveRefund } from '@penstock/config/refund-proof.ts'
 import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { BUYER_URI, answerWithOrders } from '../market/fake-market.fixture.ts'
+import { BUYER_URI, FAKE_PREIMAGE, answerWithOrders } from '../market/fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { mountPageRoutes } from './routes.ts'
 
@@ -192,12 +193,12 @@ describe('an amount that is owed to the buyer', () => {
       data: { posting: 'owed-to-buyer', entries: [entry('payable', '2000000'), entry('owed-to-buyer', '-2000000')] },
     },
   ]
-  const submitInvoice = (token: string, request: string) =>
+  const submitInvoice = (token: string, request: string, preimage = FAKE_PREIMAGE) =>
     fetch(`${market.base}/orders/${token}/refund`, {
       method: 'POST',
       redirect: 'manual',
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
-      body: new URLSearchParams({ request }),
+      body: new URLSearchParams({ request, preimage }),
     })
 
   test("is shown on the order's page, with a form for the invoice", async () => {
@@ -216,7 +217,7 @@ describe('an amount that is owed to the buyer', () => {
         options.commandId,
       ),
     )
-    const answer = await submitInvoice(token, ` ${invoice}\n`)
+    const answer = await submitInvoice(token, ` ${invoice}\n`, ` ${FAKE_PREIMAGE.toUpperCase()}`)
     assert.deepEqual([answer.status, answer.headers.get('location')], [303, `../../orders/${token}`])
     assert.deepEqual(market.sent.at(-1)?.ask.command, {
       type: 'SubmitRefundInvoice',
@@ -226,8 +227,27 @@ describe('an amount that is owed to the buyer', () => {
         payee: derivePubkey(secret),
         amountMsat: '2000000',
         expiresAt: 1_995_000_000_000,
+        proof: proveRefund(FAKE_PREIMAGE, { orderId: id, request: invoice }),
       },
     })
+    assert.ok(!JSON.stringify(market.sent).includes(FAKE_PREIMAGE))
+  })
+
+  test('needs the preimage of the payment, and no other one', async () => {
+    const { id, token } = await buy()
+    await market.projectFacts('order', id, [held, valid])
+    await market.projectFacts('settlement', id, owed)
+    const commandCount = market.sent.length
+    for (const [preimage, message] of [
+      ['', /Give the preimage of your payment/],
+      ['abc', /Give the preimage of your payment/],
+      ['00'.repeat(32), /This preimage is of another payment/],
+    ] as const) {
+      const answer = await submitInvoice(token, invoice, preimage)
+      assert.equal(answer.status, 422)
+      assert.match(await answer.text(), message)
+    }
+    assert.equal(market.sent.length, commandCount)
   })
 
   test("is paid to no invalid or refused invoice, and to no caller without the page's URL", async () => {
@@ -238,7 +258,9 @@ describe('an amount that is owed to the buyer', () => {
     await market.projectFacts('settlement', id, owed)
     const invalid = await submitInvoice(token, 'lnbc1<b>')
     assert.equal(invalid.status, 422)
-    assert.match(await invalid.text(), /This is no Lightning invoice/)
+    const invalidPage = await invalid.text()
+    assert.match(invalidPage, /This is no Lightning invoice/)
+    assert.ok(invalidPage.includes('>lnbc1&lt;b&gt;</textarea>'))
     const commandCount = market.sent.length
     for (const wrong of [{ amountMsat: 1_999_999n }, { expirySeconds: 1 }, { cltvDelta: 5000 }])
       assert.equal((await submitInvoice(token, encodeInvoice(wrong))).status, 422)

@@ -1,14 +1,10 @@
-import { decodePaymentRequest, explainUnpayable, type PaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import { Bug } from '@penstock/kernel/result.ts'
-import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import { GraphQLError } from 'graphql'
 import express, { type Request, type RequestHandler } from 'express'
 import type { Mount } from '../http/app.ts'
 import type { Gateway } from '../ports.ts'
-import { executeOperatorCommand } from '../operator/mount.ts'
-import { submitInvoice } from '../operator/payout-routes.ts'
-import { findStoredOrder, findOrderByPageHash, type StoredOrder } from '../market/read/orders.ts'
+import { findRefundRefusal, giveRefundInvoice, type RefundTexts } from '../market/refund/give-refund-invoice.ts'
+import { findOrderByPageHash, type StoredOrder } from '../market/read/orders.ts'
 import { readRejectionReason } from '../market/read/rejection-reason.ts'
-import { getDueToBuyerMsat, type PayoutDue } from '../market/views/payout-due.ts'
 import { toAddressKey } from '../http/client-address.ts'
 import { createReadinessGate } from '../http/readiness-gate.ts'
 import { findRoot, hashPageToken } from './page-url.ts'
@@ -48,8 +44,8 @@ export const mountPageRoutes: Mount = (app, gateway) => {
     const urls = buildPageUrls(request)
     if (refusal === undefined) return response.redirect(303, urls.order)
     if (refusal === 'missing') return sendNotFound(request, response)
-    const { found, refundError } = refusal
-    sendPage(request, response.status(422), 'order', { ...(await buildOrderValues(gateway, found, urls)), refundError })
+    const { found, ...refused } = refusal
+    sendPage(request, response.status(422), 'order', { ...(await buildOrderValues(gateway, found, urls)), ...refused })
   })
   mountRemainingPages(app, gateway)
 }
@@ -71,14 +67,11 @@ const buildOrderValues = async (gateway: Gateway, found: StoredOrder, { checkout
   checkout,
   refund: `${order}/refund`,
   refundError: findRefundRefusal(found),
+  refundTexts: { request: '', preimage: '' },
 })
 
-/** An invoice may be refused after its form was answered, for example because another order claimed its payment hash. */
-function findRefundRefusal({ hold }: StoredOrder): string | undefined {
-  const refusal = hold?.payout?.refusal
-  if (!hold || !refusal || getDueToBuyerMsat(hold.owed) === undefined) return undefined
-  return hold.owed.invoices[refusal.paymentHash]?.creditor === 'buyer' ? refusal.reason : undefined
-}
+/** A refused form. Its page shows the texts again, so that the visitor can correct them. */
+type RefusedRefund = { readonly found: StoredOrder; readonly refundError: string; readonly refundTexts: RefundTexts }
 
 /**
  * Handles the form on the order's page. A refund is a payout to the buyer: the seller's amount, if it is owed to the buyer.
@@ -88,49 +81,24 @@ export async function refundByPage(
   gateway: Gateway,
   token: string,
   body: unknown,
-): Promise<'missing' | { readonly found: StoredOrder; readonly refundError: string } | undefined> {
+): Promise<'missing' | RefusedRefund | undefined> {
   const found = await findOrderByToken(gateway, token)
   if (!found) return 'missing'
-  const refundError = await submitRefundInvoice(gateway, found, body)
-  return refundError === undefined ? undefined : { found, refundError }
-}
-
-/** Sends the buyer's invoice for the owed amount to the service settlement. @returns the message of a refusal */
-async function submitRefundInvoice(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
-  const dueMsat = hold && getDueToBuyerMsat(hold.owed)
-  if (!hold || dueMsat === undefined) return 'This order owes you no amount, so it needs no invoice.'
-  const requestText = typeof body === 'object' && body !== null && 'request' in body ? String(body.request).trim() : ''
-  const invoice = decodePaymentRequest(requestText.replace(/^lightning:/i, ''))
-  if (!invoice) return 'This is no Lightning invoice; copy a whole BOLT 11 invoice of your wallet.'
-  // A wrong invoice that reached settlement would become a fact, and visitors can make any number of wrong ones.
-  const fault = explainRefundFault(invoice, dueMsat, hold.owed.invoices, gateway.clock.now())
-  if (fault !== undefined) return fault
-  const ports = {
-    findOrder: (id: string) => findStoredOrder(gateway.views, id),
-    sendCommand: (command: AddressedCommand) => executeOperatorCommand(gateway, command),
+  const refundTexts = { request: readField(body, 'request'), preimage: readField(body, 'preimage') }
+  try {
+    await giveRefundInvoice(gateway, found, refundTexts)
+    return undefined
+  } catch (error) {
+    // The gateway's own refusals are texts for a buyer.
+    if (error instanceof GraphQLError) return { found, refundError: error.message, refundTexts }
+    throw error
   }
-  return submitInvoice(ports, order.id, 'SubmitRefundInvoice', {
-    ...invoice,
-    request: requestText.replace(/^lightning:/i, ''),
-  }).then(
-    () => undefined,
-    (error: unknown) => {
-      if (error instanceof Error && !(error instanceof Bug)) return error.message
-      throw error
-    },
-  )
 }
 
-function explainRefundFault(
-  invoice: PaymentRequest,
-  dueMsat: bigint,
-  known: PayoutDue['invoices'],
-  at: number,
-): string | undefined {
-  if (invoice.amountMsat !== dueMsat) return `The invoice must be for exactly ${dueMsat} msat.`
-  if (invoice.expiresAt <= at) return 'The invoice has expired; make a new one.'
-  if (known[invoice.paymentHash]) return 'This invoice was given before; make a new one.'
-  return explainUnpayable(invoice)
+/** A field that was sent twice counts as missing. */
+function readField(form: unknown, name: string): string {
+  const value: unknown = typeof form === 'object' && form !== null ? Reflect.get(form, name) : undefined
+  return typeof value === 'string' ? value : ''
 }
 
 const buildPageValues = async (gateway: Gateway, found: StoredOrder) => ({

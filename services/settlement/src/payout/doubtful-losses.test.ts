@@ -76,7 +76,7 @@ const owedToBuyer: readonly SettlementFact[] = [
 ]
 const refund = (change: Parameters<typeof makePayoutInvoice>[0]) => {
   const { creditor: _, ...data } = makePayoutInvoice({ by: 7, ...change })
-  return { type: 'SubmitRefundInvoice', at: NOW, data: { ...data, network: 'regtest' } } as const
+  return { type: 'SubmitRefundInvoice', at: NOW, data: { ...data, proof: '', isProven: true, network: 'regtest' } } as const
 }
 
 test('at most 50 wrong invoices for one debt become facts', () => {

@@ -25,7 +25,9 @@ export const submitPayoutInvoice = (state: Settlement, { at, data }: CommandOf<'
 
 /** Accepts the buyer's invoice if the seller's share is owed to the buyer. A payment hash counts once for both creditors. */
 export const submitRefundInvoice = (state: Settlement, { at, data }: CommandOf<'SubmitRefundInvoice'>): SettlementDecision =>
-  submitInvoice(state, data, 'buyer', at)
+  data.isProven
+    ? submitInvoice(state, data, 'buyer', at)
+    : refuse('NOT_PROVEN', "The invoice has no valid proof; give it with the preimage of the order's payment.")
 
 type SubmittedInvoice = SettlementCommandData<'SubmitPayoutInvoice'>
 
@@ -33,7 +35,7 @@ function submitInvoice(state: Settlement, given: SubmittedInvoice, creditor: Cre
   const { request, paymentHash, payee, amountMsat, expiresAt } = given
   const { invoices, refused } = state.payout
   if (invoices[paymentHash] || refused.includes(paymentHash)) return submitKnownInvoice(state.payout, given, creditor)
-  // The order limits the invoices of its seller. Everybody who knows the page of an order can send invoices of a buyer.
+  // The order limits the invoices of its seller. A buyer can send any number of invoices.
   if (creditor === 'buyer' && refused.length >= MAX_REFUSED_INVOICES)
     return refuse('TOO_MANY_INVOICES', 'Too many invoices of this order were refused; ask the operator.')
   const reason = findInvoiceFault(state, given, creditor, at)

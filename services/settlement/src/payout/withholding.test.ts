@@ -343,7 +343,7 @@ describe('a share that is owed to the buyer', () => {
   const owed: History = [...unannounced, settlementFact('PayableClosed', { height: END, reason: 'x' }), owedToBuyer]
   const theirs = makePayoutInvoice({ by: 5, paymentHash: '55'.repeat(32) })
   const give = (change: object = {}) =>
-    ({ type: 'SubmitRefundInvoice', data: { ...theirs, network: 'regtest', ...change } }) as const
+    ({ type: 'SubmitRefundInvoice', data: { ...theirs, proof: '', isProven: true, network: 'regtest', ...change } }) as const
   const offeredByBuyer = settlementFact('PayoutInvoiceSubmitted', { ...theirs, creditor: 'buyer' })
 
   test('is paid once, to an invoice of any node that the buyer gives', () => {
@@ -369,6 +369,11 @@ describe('a share that is owed to the buyer', () => {
       ],
     })
   })
+  test('is paid to no invoice without a proof of the buyer or the operator, and the refusal records no fact', () => {
+    given(settlementDecider, ...owed)
+      .when(give({ isProven: false }), NOW)
+      .refuses('NOT_PROVEN')
+  })
   test('is never paid to the seller, and no invoice of the seller is accepted for it', () => {
     const { decision } = given(settlementDecider, ...owed).when(
       { type: 'SubmitPayoutInvoice', data: { ...sellerInvoice, network: 'regtest' } },
@@ -382,10 +387,10 @@ describe('a share that is owed to the buyer', () => {
   test('needs an invoice for its exact amount, and no invoice is accepted if no share is owed to the buyer', () => {
     const wrong = makePayoutInvoice({ by: 5, paymentHash: '55'.repeat(32), amountMsat: SELLER_MSAT + 1n })
     for (const [history, data] of [
-      [owed, { ...wrong, network: 'regtest' as const }],
-      [settledHistory, { ...theirs, network: 'regtest' as const }],
+      [owed, wrong],
+      [settledHistory, theirs],
     ] as const)
-      expect(given(settlementDecider, ...history).when({ type: 'SubmitRefundInvoice', data }, NOW).decision).toMatchObject({
+      expect(given(settlementDecider, ...history).when(give(data), NOW).decision).toMatchObject({
         facts: [{ type: 'PayoutInvoiceRefused' }],
       })
   })

@@ -11,6 +11,7 @@ import type { AttemptView, OrderView } from '../views/order-view.ts'
 import { computeBroadcastUntilHeight, getCurrentAttempt } from '../views/order-view.ts'
 import { getSellerStatus } from '../views/sales.ts'
 import { toPayoutRecord, readSellerPaymentStatus } from './payout-record.ts'
+import { toRefundRecord } from '../refund/refund-record.ts'
 import type { describeList, ListPage } from '../../list-page.ts'
 
 type OrderRecordPorts = Pick<Gateway, 'lookUpNode' | 'records' | 'pepper' | 'baseUrl'>
@@ -64,6 +65,7 @@ export function toOrderRecord(gateway: OrderRecordPorts, orderInRole: OrderInRol
     },
     promises: toPromisesRecord(id, candidate.promises),
     payout: isSeller ? toPayoutRecord(orderInRole, candidate, attempt) : null,
+    refund: isSeller ? null : toRefundRecord(gateway, orderInRole),
     is_seller: isSeller,
     action_needed: role.actionNeeded,
     closing: maySeeChannel ? readCancellationReason(orderInRole) : null,

@@ -170,7 +170,12 @@ test('a share that is owed to the buyer needs an invoice of the buyer, not of th
   assert.equal(isInvoiceDue(viewOf(closed).owed), false)
   assert.equal(getDueToBuyerMsat(viewOf(closed).owed), given.SELLER_MSAT)
   assert.equal(getDueToBuyerMsat(viewOf(given.settledHistory).owed), undefined)
-  const buyersInvoice = { ...given.makePayoutInvoice({ by: 5, paymentHash: H2 }), network: 'regtest' as const }
+  const buyersInvoice = {
+    ...given.makePayoutInvoice({ by: 5, paymentHash: H2 }),
+    network: 'regtest' as const,
+    proof: '',
+    isProven: true,
+  }
   const taken = after(
     closed,
     { type: 'SubmitRefundInvoice', data: buyersInvoice },
