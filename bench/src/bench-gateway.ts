@@ -38,6 +38,7 @@ export async function openBenchGateway(name: string, fill: (insert: InsertRows) 
       webhookGuard: () => Promise.resolve({ allowed: false, reason: 'a benchmark calls no webhook' }),
       sealer: { seal: () => Promise.reject(new Error('a benchmark seals no secret')) },
       readiness: () => Promise.resolve(undefined),
+      hasSpaceForOrders: () => true,
     },
     send: () => Promise.reject(new Error('the gateway of a benchmark sends no commands')),
     waiters: openReadModelWaiters(),

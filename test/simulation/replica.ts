@@ -71,6 +71,7 @@ function bindService(name: ServiceName, dependencies: ReplicaDependencies, heigh
     webhookGuard: async () => ({ allowed: true, host: '127.0.0.1' }),
     sealer: vault,
     readiness: async () => undefined,
+    hasSpaceForOrders: () => true,
   })
 }
 

@@ -36,6 +36,8 @@ export type PublicGatewayOptions = {
   readonly audit: OperatorAudit
   readonly token: string
   readonly readiness: GatewayPorts['readiness']
+  /** By default there is always space, because a cluster keeps its data on the disks of its servers. */
+  readonly hasSpaceForOrders?: GatewayPorts['hasSpaceForOrders']
   /** Called once the gateway can send commands. */
   readonly onOpened?: (gateway: Gateway) => void
   /** Called with the gateway's local URL once the gateway listens. */
@@ -44,8 +46,8 @@ export type PublicGatewayOptions = {
 
 /** Composes the public gateway with its ports: GraphQL, LSPS1, pages, and the operators' routes. */
 export async function composePublicGateway(options: PublicGatewayOptions): Promise<BoundService> {
-  const { platform, config, lightning, hostGuard, webhookGuard, sealer, chain, simulation, audit, token, readiness } = options
-  const { onOpened, onListening } = options
+  const { platform, config, lightning, hostGuard, webhookGuard, sealer, chain, simulation, audit, token } = options
+  const { readiness, hasSpaceForOrders = () => true, onOpened, onListening } = options
   const pepper = await openPepper(config.dataDir)
   const notifyOpened: Mount = (_, openedGateway) => onOpened?.(openedGateway)
   const rebuildViews = async (names: readonly string[]) => {
@@ -62,5 +64,5 @@ export async function composePublicGateway(options: PublicGatewayOptions): Promi
   })
   const { views, records, deliveries: deliveryLog } = platform
   const { peers } = lightning
-  return bind(service, { views, records, deliveryLog, sealer, peers, hostGuard, webhookGuard, readiness })
+  return bind(service, { views, records, deliveryLog, sealer, peers, hostGuard, webhookGuard, readiness, hasSpaceForOrders })
 }

@@ -139,6 +139,7 @@ export async function openGatewayHarness({
     clock,
     ids: systemIds(),
     readiness: async () => ready(),
+    hasSpaceForOrders: () => true,
     peers: { addresses },
     hostGuard,
     webhookGuard,

@@ -26,6 +26,8 @@ export type GatewayPorts = {
   readonly sealer: Sealer
   /** The check of `/readyz`. @returns undefined if the process can serve, else the dependency that it waits for */
   readonly readiness: () => Promise<string | undefined>
+  /** Whether the disk has space for new orders. The rest is reserved for orders that are paid. */
+  readonly hasSpaceForOrders: () => boolean
 }
 
 /** The dependencies of an operation, which GraphQL, REST or a page calls. */

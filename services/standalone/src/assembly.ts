@@ -23,6 +23,7 @@ export type AssemblyOptions = {
   readonly demoReceiver: DemoReceiver | null
   readonly onListening: (url: string) => void
   readonly readiness: () => Promise<string | undefined>
+  readonly hasSpaceForOrders: () => boolean
   /** Called once the gateway can send commands. */
   readonly onGatewayOpened: (gateway: Gateway) => void
 }
@@ -33,7 +34,7 @@ export async function assembleServices(
   externalWorld: ExternalWorld,
   options: AssemblyOptions,
 ): Promise<readonly BoundService[]> {
-  const { dataDir, operatorToken, demoReceiver, onListening, readiness, onGatewayOpened } = options
+  const { dataDir, operatorToken, demoReceiver, onListening, readiness, hasSpaceForOrders, onGatewayOpened } = options
   const { lightning, hostGuard, chain, simulated } = externalWorld
   createVault(dataDir)
   const openers = createOwnPortOpeners(platform, { path: dataDir })
@@ -57,6 +58,7 @@ export async function assembleServices(
       audit,
       token: operatorToken,
       readiness,
+      hasSpaceForOrders,
       onOpened: onGatewayOpened,
       onListening,
     }),

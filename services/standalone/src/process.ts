@@ -6,7 +6,7 @@ import { openDataDir, assertSameMarket } from '@penstock/config/data-dir.ts'
 import { resolveOperatorToken } from '@penstock/credentials/operator-token.ts'
 import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
 import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
-import { findMissingSpace, measureDataSpace } from '@penstock/platforms/data-space.ts'
+import { findMissingSpace, hasSpaceForOrders, measureDataSpace } from '@penstock/platforms/data-space.ts'
 import { startObservability, type Observability } from '@penstock/platforms/observe.ts'
 import { saveCompileCache } from '@penstock/runtime/compile-cache.ts'
 import { loadConfig } from '@penstock/config/load-config.ts'
@@ -91,6 +91,7 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
       demoReceiver,
       onListening: address.resolve,
       readiness: () => Promise.resolve(readiness()),
+      hasSpaceForOrders: () => hasSpaceForOrders(dir.path),
       onGatewayOpened: openedGateway.resolve,
     }),
     platform,

@@ -49,6 +49,9 @@ const ACCOUNT_DELETED = {
   message: 'This account was deleted meanwhile, and the order is withdrawn. Nothing has to be paid.',
 } as const
 
+/** An operator has to make space. */
+const NO_SPACE_RETRY_SECONDS = 60
+
 type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
 
 /**
@@ -57,6 +60,7 @@ type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
  */
 export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
   if (gateway.config.restored) return READ_ONLY_ANSWER
+  if (!gateway.hasSpaceForOrders()) return { outcome: 'busy', seconds: NO_SPACE_RETRY_SECONDS }
   const entry = gateway.admission.enter()
   if ('busyForSeconds' in entry) return { outcome: 'busy', seconds: entry.busyForSeconds }
   const { admitted } = entry

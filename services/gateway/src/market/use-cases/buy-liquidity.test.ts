@@ -207,6 +207,13 @@ test('a busy market refuses a purchase at once, sends no command and claims no s
   assert.deepEqual(await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
 })
 
+test('a market without space for new orders refuses a purchase as a busy market does', async () => {
+  Object.assign(market.gateway, { hasSpaceForOrders: () => false })
+  const { errors } = await market.gql(BUY, { input })
+  assert.equal(errors?.[0]?.message, 'The market is busy; try again in 60 seconds')
+  assert.equal(market.sent.length, 0)
+})
+
 test('each purchase reports to the admission control whether it was ready, late or refused', async () => {
   const reports: string[] = []
   const admitted = {
