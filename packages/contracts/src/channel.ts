@@ -17,6 +17,8 @@ import {
 
 const attempt = z.int().positive()
 const confirmations = z.int().positive()
+/** Older watches did not write the attempt of a funding. */
+const acceptMissingAttempt = (old: object): object => old
 /**
  * The closer of a channel. Both nodes sign a cooperative close, and only they know whose commitment a force close used. The
  * watcher therefore records 'unknown' today. The other values are for a source that gets the closer from one of the nodes.
@@ -52,9 +54,16 @@ export const channelContract = defineContract('channel', 'channel-watcher', {
     /** `outpointNumber`, here and below, identifies the watch: a return to an earlier outpoint restarts the watch. */
     AttestationKept: v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber),
     /** The mempool or a block contains the output as promised. The fact is recorded again after the transaction was missing. */
-    FundingSeen: v2(z.strictObject({ outpoint, atHeight: height, outpointNumber }), addOutpointNumber),
+    FundingSeen: v3(
+      z.strictObject({ outpoint, atHeight: height, outpointNumber, attempt: attempt.optional() }),
+      addOutpointNumber,
+      acceptMissingAttempt,
+    ),
     /** The transaction was seen before, and is now neither in the mempool nor in a block. */
-    FundingMissing: v1(z.strictObject({ outpoint, tipHeight: height, goneBefore: height })),
+    FundingMissing: v2(
+      z.strictObject({ outpoint, tipHeight: height, goneBefore: height, attempt: attempt.optional() }),
+      acceptMissingAttempt,
+    ),
     FundingConfirmed: v2(z.strictObject({ outpoint, height, shortChannelId: z.string(), outpointNumber }), addOutpointNumber),
     ConfirmationsSeen: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
     ConfirmationsReached: v2(z.strictObject({ outpoint, confirmations, tipHeight: height, outpointNumber }), addOutpointNumber),

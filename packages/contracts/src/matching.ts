@@ -44,6 +44,8 @@ export const offerContract = defineContract('offer', 'matching', {
     ReservationReleased: v1(reservation.extend({ sizeSat: amount, reason: sentence })),
     /** The channel is valid, so the offer loses its size permanently. */
     ReservationUsed: v1(reservation.extend({ sizeSat: amount })),
+    /** `seen`: the network has the funding of the reserved channel. False after true: the funding is missing, or replaced. */
+    ReservationFundingRecorded: v1(reservation.extend({ sizeSat: amount, seen: z.boolean() })),
   },
   commands: {
     CreateOffer: { ...v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators), from: ['gateway'] },
@@ -59,6 +61,7 @@ export const offerContract = defineContract('offer', 'matching', {
     Reserve: v1(reservation.extend({ sizeSat: amount, candidate, isPrivate: z.boolean(), autoAccepted: z.boolean() })),
     ReleaseReservation: v1(reservation.extend({ reason: sentence })),
     UseReservation: v1(reservation),
+    RecordFunding: v1(reservation.extend({ seen: z.boolean() })),
   },
   records: {
     CreateOffer: ['OfferCreated'],
@@ -69,6 +72,7 @@ export const offerContract = defineContract('offer', 'matching', {
     Reserve: ['CapacityReserved', 'ReservationRefused'],
     ReleaseReservation: ['ReservationReleased'],
     UseReservation: ['ReservationUsed'],
+    RecordFunding: ['ReservationFundingRecorded'],
   },
 })
 export type OfferFact = FactsOf<typeof offerContract>
@@ -200,6 +204,7 @@ export const matchContract = defineContract('match', 'matching', {
     /** `asked` is the reservation to release; null if there is no reservation yet, or if it was released before. */
     MatchReleased: v1(z.strictObject({ attempt, requestNumber, asked: requestedOffer.nullable(), reason: sentence })),
     MatchUsed: v1(z.strictObject({ attempt, asked: requestedOffer })),
+    MatchFundingRecorded: v1(z.strictObject({ attempt, asked: requestedOffer, seen: z.boolean() })),
     /** The outcome of a seller's attempt. Matching passes it on to the seller's score. */
     AttemptOutcomeRecorded: v1(z.strictObject({ attempt, sellerPubkey: pubkey, outcome: sellerOutcome })),
   },
@@ -222,6 +227,8 @@ export const matchContract = defineContract('match', 'matching', {
     RenewReservation: { ...v2(z.strictObject({ attempt, requestNumber: lastRequestNumber }), addRequestNumber), from: ['order'] },
     ReleaseMatch: { ...v1(z.strictObject({ attempt, requestNumber, reason: sentence })), from: ['order'] },
     UseMatch: { ...v1(z.strictObject({ attempt })), from: ['order'] },
+    /** `seen`: whether the network has the funding that the attempt's seller published. */
+    RecordFunding: v1(z.strictObject({ attempt, seen: z.boolean() })),
     /** `attempt` is null if the buyer only saw the seller and no search has started. */
     RecordAttemptOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
   },
@@ -232,6 +239,7 @@ export const matchContract = defineContract('match', 'matching', {
     RenewReservation: ['ReservationRenewalRequested', 'ReservationRenewed', 'ReservationRenewalRefused'],
     ReleaseMatch: ['MatchReleased'],
     UseMatch: ['MatchUsed'],
+    RecordFunding: ['MatchFundingRecorded'],
     RecordAttemptOutcome: ['AttemptOutcomeRecorded'],
   },
 })

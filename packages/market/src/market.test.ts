@@ -71,6 +71,7 @@ const entry = (
     live: true,
     fundsSat: 90_000_000n,
     reservedSat: 0n,
+    fundedSat: 0n,
     granted: false,
     rails: false,
     score: 0.5,
@@ -225,6 +226,10 @@ test('the largest size is bounded by funds, by reservations, and by the cap for 
   expect(most(entry(1))).toBe(20_000_000n)
   expect(most(entry(1, { availableSat: 7_000_000n }))).toBe(7_000_000n)
   expect(most(entry(1, {}, { fundsSat: 6_000_000n, reservedSat: 1_000_000n }))).toBe(5_000_000n)
+  // The funding of a reserved channel has taken its coins out of the attested funds already.
+  const withFunding = entry(1, {}, { fundsSat: 6_000_000n, reservedSat: 3_000_000n, fundedSat: 2_000_000n })
+  expect(most(withFunding)).toBe(5_000_000n)
+  expect(most(withFunding, { newSellerCapSat: 4_000_000n })).toBe(1_000_000n)
   expect(most(entry(1), { newSellerCapSat: 4_000_000n })).toBe(4_000_000n)
   const known = addOutcome(noEvidence, 'valid', 0)
   expect(most(entry(1, {}, { evidence: known }), { newSellerCapSat: 4_000_000n })).toBe(20_000_000n)

@@ -3,6 +3,7 @@ import type { OfferFact, SellerFact } from '@penstock/contracts/matching.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createOrderBook } from './order-book.ts'
+import { maxCapacitySat } from './rank.ts'
 
 const pubkey = `02${'a'.repeat(64)}`
 const accountId = '00000000-0000-4000-8000-000000000001'
@@ -66,6 +67,35 @@ test('an entry combines an offer with its seller', () => {
   expect(open(created).liveSellers()).toEqual([])
 })
 
+test('a seller with coins for two channels sells two, once the network has the funding of the first', () => {
+  const funding = (n: number, seen: boolean): OfferFact => ({
+    type: 'ReservationFundingRecorded',
+    v: 1,
+    data: { ...reservation(n), sizeSat: '400', seen },
+  })
+  const facts: (OfferFact | SellerFact)[] = [
+    created,
+    { type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat: '800', at: 1 } },
+    { type: 'CapacityReserved', v: 1, data: { ...reservation(1), sizeSat: '400', candidate } },
+    { type: 'FundsAttested', v: 1, data: { confirmedSat: '400', at: 2 } },
+  ]
+  const most = (...more: OfferFact[]) => {
+    const entry = open(...facts, ...more).entry(offerId, 0, 1)
+    return entry && maxCapacitySat(entry, { newSellerCapSat: 0n })
+  }
+  const released: OfferFact = { type: 'ReservationReleased', v: 1, data: { ...reservation(1), sizeSat: '400', reason: 'over' } }
+  const used: OfferFact = { type: 'ReservationUsed', v: 1, data: { ...reservation(1), sizeSat: '400' } }
+  expect(most()).toBe(0n)
+  expect(most(funding(1, true))).toBe(400n)
+  expect(most(funding(1, true), funding(1, false))).toBe(0n)
+  expect(most(funding(1, true), released)).toBe(400n)
+  expect(most(funding(1, true), used)).toBe(400n)
+  // The second channel takes the rest of the coins, and the total still contains the first.
+  const second: OfferFact = { type: 'CapacityReserved', v: 1, data: { ...reservation(2), sizeSat: '400', candidate } }
+  expect(most(funding(1, true), second)).toBe(0n)
+  expect(open(...facts, funding(1, true), second).entry(offerId, 0, 1)?.availableSat).toBe(200n)
+})
+
 test('statuses and terms follow the facts', () => {
   const status = (...facts: OfferFact[]) => open(created, ...facts).entry(offerId, 0, 1)?.status
   expect(status({ type: 'OfferDisabled', v: 1, data: {} })).toBe('DISABLED')
@@ -95,14 +125,20 @@ test('a seller is in the rails cluster by grant, or by score while its agent is 
 })
 
 test('the reserved, used and free sizes add up to the total', () => {
-  const moves = fc.array(fc.tuple(fc.nat(9), fc.constantFrom('reserve', 'release', 'use')), { maxLength: 60 })
+  const moves = fc.array(fc.tuple(fc.nat(9), fc.constantFrom('reserve', 'fund', 'release', 'use')), { maxLength: 60 })
   fc.assert(
     fc.property(moves, (history) => {
       const book = open(created)
-      const held = new Set<number>()
+      const [held, funded] = [new Set<number>(), new Set<number>()]
       for (const [n, move] of history) {
         if ((move === 'reserve') === held.has(n)) continue
         const data = { ...reservation(n), sizeSat: '10' }
+        if (move === 'fund') {
+          const fact: OfferFact = { type: 'ReservationFundingRecorded', v: 1, data: { ...data, seen: true } }
+          book.apply({ category: 'offer', aggregateId: offerId, at: 0, fact })
+          funded.add(n)
+          continue
+        }
         const fact: OfferFact =
           move === 'reserve'
             ? { type: 'CapacityReserved', v: 1, data: { ...data, candidate } }
@@ -111,12 +147,13 @@ test('the reserved, used and free sizes add up to the total', () => {
               : { type: 'ReservationReleased', v: 1, data: { ...data, reason: 'over' } }
         book.apply({ category: 'offer', aggregateId: offerId, at: 0, fact })
         if (move === 'reserve') held.add(n)
-        else held.delete(n)
+        else for (const one of [held, funded]) one.delete(n)
       }
       const entry = book.entry(offerId, 0, 1)
       assert.ok(entry)
       assert.equal(entry.reservedSat, BigInt(held.size) * 10n)
       assert.equal(entry.seller.reservedSat, entry.reservedSat)
+      assert.equal(entry.seller.fundedSat, BigInt(funded.size) * 10n)
       assert.equal(entry.availableSat + entry.reservedSat + entry.usedSat, entry.totalSizeSat)
     }),
   )

@@ -1,5 +1,6 @@
 import type { OfferFact, OfferTerms, SellerFact } from '@penstock/contracts/matching.ts'
 import type { Promises } from '@penstock/contracts/shapes.ts'
+import { evolveFundedReservations, type FundedReservations, sumFundedSat } from './funded-reservations.ts'
 import { type ScoreEvidence, noEvidence, computeScore, addOutcome } from './score.ts'
 
 /** A fact with its stream and time, in the form of the runtime's events. */
@@ -18,6 +19,8 @@ export type SellerEntry = {
   readonly fundsSat: bigint
   /** The sum of the reservations of all offers of the seller. */
   readonly reservedSat: bigint
+  /** The part of `reservedSat` for which the seller has already spent its coins; see `evolveFundedReservations`. */
+  readonly fundedSat: bigint
   readonly granted: boolean
   readonly rails: boolean
   readonly score: number
@@ -50,8 +53,16 @@ type OfferRow = {
   status: BookEntry['status']
   reservedSat: bigint
   usedSat: bigint
+  funded: FundedReservations
 }
-type SellerRow = { live: boolean; fundsSat: bigint; reservedSat: bigint; granted: boolean; evidence: ScoreEvidence }
+type SellerRow = {
+  live: boolean
+  fundsSat: bigint
+  reservedSat: bigint
+  fundedSat: bigint
+  granted: boolean
+  evidence: ScoreEvidence
+}
 
 export type OrderBook = {
   /** Applies a fact. It ignores facts of other categories than offer and seller. */
@@ -72,7 +83,7 @@ export function createOrderBook(): OrderBook {
   const sellerRow = (pubkey: string): SellerRow => {
     const found = sellers.get(pubkey)
     if (found) return found
-    const row = { live: false, fundsSat: 0n, reservedSat: 0n, granted: false, evidence: noEvidence }
+    const row = { live: false, fundsSat: 0n, reservedSat: 0n, fundedSat: 0n, granted: false, evidence: noEvidence }
     sellers.set(pubkey, row)
     return row
   }
@@ -126,7 +137,7 @@ function applyOffer(
 ): void {
   if (fact.type === 'OfferCreated') {
     const { accountId, pubkey, ...terms } = fact.data
-    offers.set(offerId, { accountId, pubkey, createdAt: at, terms, status: 'ENABLED', reservedSat: 0n, usedSat: 0n })
+    offers.set(offerId, { accountId, pubkey, createdAt: at, terms, status: 'ENABLED', reservedSat: 0n, usedSat: 0n, funded: {} })
     return
   }
   const row = offers.get(offerId)
@@ -135,6 +146,9 @@ function applyOffer(
     row.reservedSat += sizeSat
     sellerRow(row.pubkey).reservedSat += sizeSat
   }
+  const fundedBefore = row.funded
+  row.funded = evolveFundedReservations(fundedBefore, fact)
+  if (row.funded !== fundedBefore) sellerRow(row.pubkey).fundedSat += sumFundedSat(row.funded) - sumFundedSat(fundedBefore)
   switch (fact.type) {
     case 'OfferUpdated':
       row.terms = fact.data
@@ -158,6 +172,7 @@ function applyOffer(
       row.usedSat += BigInt(fact.data.sizeSat)
       return
     case 'ReservationRefused':
+    case 'ReservationFundingRecorded':
   }
 }
 

@@ -42,11 +42,14 @@ export const canServe = (entry: BookEntry, requirements: SellerRequirements): bo
 export const hasFundingCharge = (entries: readonly BookEntry[]): boolean =>
   entries.some(({ promises }) => promises.onchainMultiplier > 0)
 
-/** The largest capacity that an offer sells now: its bounds, its free size and its seller's unreserved funds limit it. */
-export function maxCapacitySat(entry: BookEntry, { newSellerCapSat }: MarketSettings): bigint {
-  const bounds = [entry.maxSizeSat, entry.availableSat, entry.seller.fundsSat - entry.seller.reservedSat]
-  if (newSellerCapSat > 0n && countValidSales(entry.seller.evidence) === 0)
-    bounds.push(newSellerCapSat - entry.seller.reservedSat)
+/**
+ * The largest capacity that an offer sells now: its bounds, its free size and its seller's unreserved funds limit it. The attested
+ * funds no longer contain the coins of fundings that the network has, so these are not subtracted a second time.
+ */
+export function maxCapacitySat(entry: BookEntry, { newSellerCapSat }: Pick<MarketSettings, 'newSellerCapSat'>): bigint {
+  const { fundsSat, reservedSat, fundedSat } = entry.seller
+  const bounds = [entry.maxSizeSat, entry.availableSat, fundsSat - (reservedSat - fundedSat)]
+  if (newSellerCapSat > 0n && countValidSales(entry.seller.evidence) === 0) bounds.push(newSellerCapSat - reservedSat)
   return bounds.reduce((least, bound) => (bound < least ? bound : least))
 }
 

@@ -33,6 +33,7 @@ export const createBookEntry = (
     live: true,
     fundsSat: 99_000_000n,
     reservedSat: 0n,
+    fundedSat: 0n,
     granted: false,
     rails: false,
     score: 0.5,

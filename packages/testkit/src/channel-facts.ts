@@ -34,7 +34,7 @@ export const watchStarted = channelFact('WatchStarted', {
   seenBefore: 106,
   confirmedBefore: 108,
 })
-export const fundingSeen = channelFact('FundingSeen', { outpoint: channelOutpoint, atHeight: 100, outpointNumber: 1 })
+export const fundingSeen = channelFact('FundingSeen', { outpoint: channelOutpoint, atHeight: 100, outpointNumber: 1, attempt: 1 })
 export const fundingConfirmed = channelFact('FundingConfirmed', {
   outpoint: channelOutpoint,
   height: 101,
@@ -53,7 +53,12 @@ export const confirmationsReached = channelFact('ConfirmationsReached', {
   tipHeight: 103,
   outpointNumber: 1,
 })
-export const fundingMissing = channelFact('FundingMissing', { outpoint: channelOutpoint, tipHeight: 102, goneBefore: 104 })
+export const fundingMissing = channelFact('FundingMissing', {
+  outpoint: channelOutpoint,
+  tipHeight: 102,
+  goneBefore: 104,
+  attempt: 1,
+})
 export const leaseStarted = channelFact('LeaseStarted', { outpoint: channelOutpoint, atHeight: 103, endsAtHeight: 201 })
 export const fundingLost = channelFact('FundingLost', {
   outpoint: channelOutpoint,

@@ -44,14 +44,14 @@ function classifyUnconfirmed(
 ): NextFact {
   const { outpoint, evidence, seesMempool } = observation
   const { output, tipHeight } = evidence
-  const { outpointNumber } = channel.watch
+  const { attempt, outpointNumber } = channel.watch
   const fundingLost = (failure: FundingFailure, what: string): ChannelFact => ({
     type: 'FundingLost',
     v: 2,
     data: { outpoint, failure, reason: `The funding transaction ${what}.`, tipHeight, outpointNumber },
   })
   if (channel.status !== 'SEEN') {
-    if (output) return { type: 'FundingSeen', v: 2, data: { outpoint, atHeight: tipHeight, outpointNumber } }
+    if (output) return { type: 'FundingSeen', v: 3, data: { outpoint, atHeight: tipHeight, outpointNumber, attempt } }
     if (channel.status === 'WATCHING')
       return tipHeight >= channel.seenBefore ? fundingLost('never-seen', `was not seen by block ${channel.seenBefore}`) : null
     return tipHeight >= channel.goneBefore
@@ -64,7 +64,7 @@ function classifyUnconfirmed(
   if (!channel.wasConfirmed && tipHeight >= channel.confirmedBefore)
     return fundingLost('unconfirmed', `was not confirmed by block ${channel.confirmedBefore}`)
   if (output || !seesMempool) return null
-  return { type: 'FundingMissing', v: 1, data: { outpoint, tipHeight, goneBefore: tipHeight + VANISHED_AFTER_BLOCKS } }
+  return { type: 'FundingMissing', v: 2, data: { outpoint, tipHeight, goneBefore: tipHeight + VANISHED_AFTER_BLOCKS, attempt } }
 }
 
 type FundingFailure = Extract<ChannelFact, { readonly type: 'FundingLost' }>['data']['failure']

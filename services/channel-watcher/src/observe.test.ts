@@ -56,7 +56,7 @@ describe('the funding transaction', () => {
     given(channelDecider, watchStarted)
       .when(observeCommand(createEvidence(150, createOutput(101))))
       .then(
-        channelFact('FundingSeen', { ...watch, atHeight: 150 }),
+        channelFact('FundingSeen', { ...watch, atHeight: 150, attempt: 1 }),
         fundingConfirmed,
         deep,
         channelFact('ConfirmationsReached', { ...watch, confirmations: 6, tipHeight: 150 }),
@@ -100,7 +100,7 @@ describe('the funding transaction', () => {
       .then()
     given(channelDecider, watchStarted, fundingSeen, fundingMissing)
       .when(observeCommand(createEvidence(103, createOutput(null))))
-      .then(channelFact('FundingSeen', { ...watch, atHeight: 103 }))
+      .then(channelFact('FundingSeen', { ...watch, atHeight: 103, attempt: 1 }))
     const reason = 'The funding transaction was seen and is gone: replaced, double-spent or dropped.'
     given(channelDecider, watchStarted, fundingSeen, fundingMissing)
       .when(observeCommand(createEvidence(104, null)))

@@ -38,6 +38,13 @@ function decide(match: Match, command: EnrichedMatchCommand): MatchDecision {
       const hasReservation = status === 'MATCHED' || status === 'RELEASED' || status === 'ASKING_AGAIN'
       return hasReservation && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
     }
+    case 'RecordFunding': {
+      const { attempt, seen } = command.data
+      const { status, candidates, round, isFunded } = matchAttemptOf(match, attempt)
+      const asked = reservationOf(candidates, round)
+      if (status !== 'MATCHED' || !asked || seen === isFunded) return accept()
+      return accept({ type: 'MatchFundingRecorded', v: 1, data: { attempt, asked, seen } })
+    }
     case 'RecordAttemptOutcome':
       return recordAttemptOutcome(match, command)
   }

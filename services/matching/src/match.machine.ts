@@ -8,7 +8,9 @@ export const matchMachine = createMachine({
     NONE: { on: { SearchBegun: 'SEARCHING', MatchReleased: 'RELEASED', ReservationRenewalRefused: 'NONE' } },
     SEARCHING: { on: { CandidateLost: 'SEARCHING', Matched: 'MATCHED', Unmatched: 'UNMATCHED', MatchReleased: 'RELEASED' } },
     UNMATCHED: { on: { ReservationRenewalRefused: 'UNMATCHED', MatchReleased: 'RELEASED' } },
-    MATCHED: { on: { ReservationRenewed: 'MATCHED', MatchReleased: 'RELEASED', MatchUsed: 'USED' } },
+    MATCHED: {
+      on: { ReservationRenewed: 'MATCHED', MatchFundingRecorded: 'MATCHED', MatchReleased: 'RELEASED', MatchUsed: 'USED' },
+    },
     RELEASED: {
       on: {
         ReservationRenewalRequested: 'ASKING_AGAIN',

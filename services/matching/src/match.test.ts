@@ -329,3 +329,29 @@ test('commands in any order fold, and a repeated command adds nothing', () => {
     }),
   )
 })
+
+test('a funding is recorded only for the reservation that an attempt has now', () => {
+  const record = (seen: boolean): CommandBody<EnrichedMatchCommand> => ({ type: 'RecordFunding', data: { attempt: 1, seen } })
+  const funding = (seen: boolean, round = 0): MatchFact => ({
+    type: 'MatchFundingRecorded',
+    v: 1,
+    data: { attempt: 1, asked: reservationOf(a, round), seen },
+  })
+  const begun = [searchBegun(1, a), matched(a)]
+  given(matchDecider, searchBegun(1, a)).when(record(true)).then()
+  given(matchDecider, ...begun)
+    .when(record(true))
+    .then(funding(true))
+  given(matchDecider, ...begun, funding(true))
+    .when(record(true))
+    .then()
+  given(matchDecider, ...begun, funding(true))
+    .when(record(false))
+    .then(funding(false))
+  given(matchDecider, ...begun, funding(true), released(a))
+    .when(record(false))
+    .then()
+  given(matchDecider, ...begun, funding(true), released(a), renewal(), reservationRenewed)
+    .when(record(true))
+    .then(funding(true, 1))
+})

@@ -16,6 +16,8 @@ export type MatchAttempt = {
   readonly need: OrderRequirements | null
   /** The first candidate is requested or matched; the others follow if it refuses. */
   readonly candidates: readonly Candidate[]
+  /** The network has the funding of the reserved channel. */
+  readonly isFunded: boolean
 }
 
 export type Match = {
@@ -34,6 +36,7 @@ const noAttempt: MatchAttempt = {
   acceptsAutomatically: true,
   need: null,
   candidates: [],
+  isFunded: false,
 }
 
 export const matchAttemptOf = (match: Match, attempt: number): MatchAttempt => match.attempts[attempt] ?? noAttempt
@@ -63,7 +66,9 @@ function evolveAttempt(attempt: MatchAttempt, fact: MatchFact): Partial<MatchAtt
     case 'ReservationRenewed':
       return { answeredRequest: Math.max(attempt.answeredRequest, fact.data.requestNumber) }
     case 'MatchReleased':
-      return { answeredRequest: fact.data.requestNumber }
+      return { answeredRequest: fact.data.requestNumber, isFunded: false }
+    case 'MatchFundingRecorded':
+      return { isFunded: fact.data.seen }
     default:
       return {}
   }

@@ -14,8 +14,10 @@ function decide(offer: Offer, command: OfferCommand): OfferDecision {
     case 'Reserve':
     case 'ReleaseReservation':
     case 'UseReservation':
+    case 'RecordFunding':
       assert(offer.status !== 'NONE', 'capacity is requested only from offers that are in the book')
-      return command.type === 'Reserve' ? reserve(offer, command) : endReservation(offer, command)
+      if (command.type === 'Reserve') return reserve(offer, command)
+      return command.type === 'RecordFunding' ? recordFunding(offer, command) : endReservation(offer, command)
     case 'UpdateOffer':
     case 'ToggleOffer':
     case 'DisableOffer':
@@ -90,6 +92,13 @@ function explainRefusal(
   if (isPrivate && !candidate.rails) return 'Private channels are sold by the rails cluster only.'
   const availableSat = BigInt(offer.terms.totalSizeSat) - offer.reservedSat - offer.usedSat
   return BigInt(sizeSat) > availableSat ? `The offer has ${availableSat} sat left.` : undefined
+}
+
+function recordFunding(offer: OpenOffer, { data }: CommandOf<'RecordFunding'>): OfferDecision {
+  const key = reservationKeyOf(data)
+  const sizeSat = offer.open[key]
+  if (sizeSat === undefined || offer.fundedKeys.includes(key) === data.seen) return accept()
+  return accept({ type: 'ReservationFundingRecorded', v: 1, data: { ...data, sizeSat: `${sizeSat}` } })
 }
 
 function endReservation(offer: OpenOffer, { type, data }: CommandOf<'ReleaseReservation' | 'UseReservation'>): OfferDecision {

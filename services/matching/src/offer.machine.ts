@@ -1,9 +1,11 @@
 import { createMachine } from 'xstate'
 
-const reservationEndFacts = (status: string) => ({
+/** Facts about reservations that may follow in every status. */
+const laterReservationFacts = (status: string) => ({
   ReservationRefused: status,
   ReservationReleased: status,
   ReservationUsed: status,
+  ReservationFundingRecorded: status,
 })
 
 /** The facts that each status allows. A reservation can be released or used in every status of the offer. */
@@ -18,7 +20,7 @@ export const offerMachine = createMachine({
         OfferDisabled: 'DISABLED',
         OfferDisabledByAdmin: 'ADMIN_DISABLED',
         CapacityReserved: 'ENABLED',
-        ...reservationEndFacts('ENABLED'),
+        ...laterReservationFacts('ENABLED'),
       },
     },
     DISABLED: {
@@ -26,11 +28,11 @@ export const offerMachine = createMachine({
         OfferUpdated: 'DISABLED',
         OfferEnabled: 'ENABLED',
         OfferDisabledByAdmin: 'ADMIN_DISABLED',
-        ...reservationEndFacts('DISABLED'),
+        ...laterReservationFacts('DISABLED'),
       },
     },
     ADMIN_DISABLED: {
-      on: { OfferUpdated: 'ADMIN_DISABLED', OfferEnabledByAdmin: 'ENABLED', ...reservationEndFacts('ADMIN_DISABLED') },
+      on: { OfferUpdated: 'ADMIN_DISABLED', OfferEnabledByAdmin: 'ENABLED', ...laterReservationFacts('ADMIN_DISABLED') },
     },
   },
 })

@@ -180,6 +180,24 @@ test('a reservation that the offer no longer accepts is refused by a fact', () =
     .then(refusedWith('Private channels are sold by the rails cluster only.'))
 })
 
+test('the funding of an open reservation is recorded once for each change', () => {
+  const recordFunding = (seen: boolean, round = 0): CommandBody<OfferCommand> => ({
+    type: 'RecordFunding',
+    data: { ...key(1, round), seen },
+  })
+  const funding = (seen: boolean): OfferFact => ({
+    type: 'ReservationFundingRecorded',
+    v: 1,
+    data: { ...key(1), sizeSat: '2000000', seen },
+  })
+  given(offerDecider, created, reserved(1)).when(recordFunding(true)).then(funding(true))
+  given(offerDecider, created, reserved(1)).when(recordFunding(false)).then()
+  given(offerDecider, created, reserved(1), funding(true)).when(recordFunding(true)).then()
+  given(offerDecider, created, reserved(1), funding(true)).when(recordFunding(false)).then(funding(false))
+  given(offerDecider, created, reserved(1)).when(recordFunding(true, 1)).then()
+  given(offerDecider, created, reserved(1), funding(true), used(1, '2000000')).when(recordFunding(false)).then()
+})
+
 test('a release that arrives before its reservation is recorded', () => {
   given(offerDecider, created).when(release(1)).then(released(1, '0'))
   given(offerDecider, created, released(1, '0')).when(reserve(1)).then()

@@ -15,6 +15,8 @@ type Reservations = {
    * Older keys are not needed, because the runtime drops repeated commands.
    */
   readonly endedKeys: readonly string[]
+  /** Keys of the open reservations whose funding was seen on the network. */
+  readonly fundedKeys: readonly string[]
   readonly reservedSat: bigint
   readonly usedSat: bigint
 }
@@ -37,7 +39,7 @@ export function evolveOffer(offer: Offer, fact: OfferFact): Offer {
   if (!status) throw new Bug(`${fact.type} cannot follow ${offer.status}`)
   if (fact.type === 'OfferCreated') {
     const { accountId, pubkey, ...terms } = fact.data
-    return { status: 'ENABLED', accountId, pubkey, terms, open: {}, endedKeys: [], reservedSat: 0n, usedSat: 0n }
+    return { status: 'ENABLED', accountId, pubkey, terms, open: {}, endedKeys: [], fundedKeys: [], reservedSat: 0n, usedSat: 0n }
   }
   assert(offer.status !== 'NONE' && status !== 'NONE', 'an offer begins once, by OfferCreated')
   return { ...offer, status, ...(fact.type === 'OfferUpdated' ? { terms: fact.data } : evolveReservations(offer, fact)) }
@@ -49,6 +51,11 @@ function evolveReservations(offer: Reservations, fact: OfferFact): Partial<Reser
       const sizeSat = BigInt(fact.data.sizeSat)
       return { open: { ...offer.open, [reservationKeyOf(fact.data)]: sizeSat }, reservedSat: offer.reservedSat + sizeSat }
     }
+    case 'ReservationFundingRecorded': {
+      const key = reservationKeyOf(fact.data)
+      const others = offer.fundedKeys.filter((one) => one !== key)
+      return { fundedKeys: fact.data.seen ? [...others, key] : others }
+    }
     case 'ReservationRefused':
     case 'ReservationReleased':
     case 'ReservationUsed': {
@@ -57,6 +64,7 @@ function evolveReservations(offer: Reservations, fact: OfferFact): Partial<Reser
       return {
         open,
         endedKeys: [...offer.endedKeys, key].slice(-MAX_ENDED_KEYS),
+        fundedKeys: offer.fundedKeys.filter((one) => one !== key),
         reservedSat: offer.reservedSat - sizeSat,
         usedSat: offer.usedSat + (fact.type === 'ReservationUsed' ? sizeSat : 0n),
       }

@@ -208,6 +208,33 @@ test('orders get capacity until none is left, and released capacity serves the n
   expect(types('seller', derivePubkey(secret(1))).at(-1)).toBe('OutcomeRecorded')
 })
 
+test('a seller with coins for two channels sells two, as soon as the network has the funding of the first', async () => {
+  const { attest, decide, publish, ports, types } = await openMarketFixture(['9000000'])
+  const order1 = orderIdOf(1)
+  const tell = (type: string, v: number, data: object) => publish(channelContract.category, order1, { type, v, data }, 0)
+  const lastTypeOf = async (n: number) => {
+    await decide(find(orderIdOf(n)))
+    return types('match', orderIdOf(n)).at(-1)
+  }
+  const attestLater = async (confirmedSat: string) => {
+    await ports.clock.sleep(1000)
+    await attest(1, confirmedSat)
+  }
+  await attestLater('2000000')
+  expect(await lastTypeOf(1)).toBe('Matched')
+  await attestLater('1000000')
+  expect(await lastTypeOf(2)).toBe('Unmatched')
+  await tell('FundingSeen', 3, { attempt: 1 })
+  await tell('FundingMissing', 2, { attempt: 1 })
+  expect(await lastTypeOf(3)).toBe('Unmatched')
+  await tell('FundingSeen', 3, { attempt: 1 })
+  await tell('WatchStarted', 2, { attempt: 1, outpointNumber: 2 })
+  expect(await lastTypeOf(4)).toBe('Unmatched')
+  await tell('FundingSeen', 3, { attempt: 1 })
+  expect(await lastTypeOf(5)).toBe('Matched')
+  expect(await lastTypeOf(6)).toBe('Unmatched')
+})
+
 test('a manual order needs the standing acceptance until it has capacity, unless its seller has approved it', async () => {
   const { decide, types } = await openMarketFixture(['5000000'])
   const findOnly = (n: number, autoAccepted: boolean) =>

@@ -5,6 +5,7 @@ import { createOrderBook } from '@penstock/market/order-book.ts'
 import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
 import { enrichAttest, enrichFindSeller, enrichLapseSilence, type MatchingPorts } from './enrich.ts'
 import { matchDecider } from './match.decide.ts'
+import type { Match } from './match.ts'
 import { matchProcess } from './match.process.ts'
 import { offerDecider } from './offer.decide.ts'
 import { sellerDecider } from './seller.ts'
@@ -18,7 +19,13 @@ export function matchingService(): Service<MatchingPorts> {
       defineAggregate({
         contract: offerContract,
         decider: offerDecider,
-        hashed: { version: 1, projections: { 1: (state) => ({ ...state, endedKeys: undefined }) } }, // ended keys are temporary
+        hashed: {
+          version: 2,
+          projections: {
+            1: (state) => ({ ...state, endedKeys: undefined, fundedKeys: undefined }),
+            2: (state) => ({ ...state, endedKeys: undefined }), // ended keys are temporary
+          },
+        },
       }),
       defineAggregate({
         contract: sellerContract,
@@ -29,7 +36,7 @@ export function matchingService(): Service<MatchingPorts> {
       defineAggregate({
         contract: matchContract,
         decider: matchDecider,
-        hashed: { version: 1, projections: { 1: (state) => state } },
+        hashed: { version: 2, projections: { 1: withoutFundings, 2: (state) => state } },
         enrich: { FindSeller: enrichFindSeller(book) },
         process: matchProcess,
         follows: {
@@ -39,11 +46,19 @@ export function matchingService(): Service<MatchingPorts> {
         },
       }),
     ],
-    reactions: [...offerReactions, ...matchReactions, ...orderReactions, channelReaction],
+    reactions: [...offerReactions, ...matchReactions, ...orderReactions, ...channelReactions],
     memoryViews: [{ name: 'book', from: [offerContract, sellerContract], apply: book.apply }],
     jobs: [watchLiveness(book)],
   })
 }
+
+/** The part of the state that version 1 of the state hash covers. */
+const withoutFundings = ({ attempts, ...match }: Match): unknown => ({
+  ...match,
+  attempts: Object.fromEntries(
+    Object.entries(attempts).map(([number, attempt]) => [number, { ...attempt, isFunded: undefined }]),
+  ),
+})
 
 const offerReactions = [
   on(offerContract, 'CapacityReserved', 'match.RecordReservation', ({ orderId, attempt, round }, { aggregateId: offerId }) => [
@@ -66,6 +81,9 @@ const matchReactions = [
   on(matchContract, 'MatchUsed', 'offer.UseReservation', ({ attempt, asked }, { aggregateId: orderId }) => [
     { id: asked.offerId, data: { orderId, attempt, round: asked.round } },
   ]),
+  on(matchContract, 'MatchFundingRecorded', 'offer.RecordFunding', ({ attempt, asked, seen }, { aggregateId: orderId }) => [
+    { id: asked.offerId, data: { orderId, attempt, round: asked.round, seen } },
+  ]),
   on(matchContract, 'MatchUsed', 'seller.RecordOutcome', ({ attempt, asked }, { aggregateId: orderId }) => [
     { id: asked.sellerPubkey, data: { orderId, attempt, outcome: 'valid' } },
   ]),
@@ -78,12 +96,21 @@ const matchReactions = [
 ]
 
 /** The stream of a channel has the id of its order. */
-const channelReaction = on(
-  channelContract,
-  'PromiseBroken',
-  'match.RecordAttemptOutcome',
-  ({ attempt }, { aggregateId: orderId }) => [{ id: orderId, data: { attempt, outcome: 'promise-broken' } }],
-)
+const channelReactions = [
+  on(channelContract, 'PromiseBroken', 'match.RecordAttemptOutcome', ({ attempt }, { aggregateId: orderId }) => [
+    { id: orderId, data: { attempt, outcome: 'promise-broken' } },
+  ]),
+  // A later outpoint of the attempt replaces the funding that was seen.
+  on(channelContract, 'WatchStarted', 'match.RecordFunding', ({ attempt, outpointNumber }, { aggregateId: orderId }) =>
+    outpointNumber > 1 ? [{ id: orderId, data: { attempt, seen: false } }] : [],
+  ),
+  on(channelContract, 'FundingSeen', 'match.RecordFunding', ({ attempt }, { aggregateId: orderId }) =>
+    attempt === undefined ? [] : [{ id: orderId, data: { attempt, seen: true } }],
+  ),
+  on(channelContract, 'FundingMissing', 'match.RecordFunding', ({ attempt }, { aggregateId: orderId }) =>
+    attempt === undefined ? [] : [{ id: orderId, data: { attempt, seen: false } }],
+  ),
+]
 
 /**
  * The outcome of an attempt reaches the seller's score through the match, which knows the seller. If no seller opened, each

@@ -95,8 +95,8 @@ export const matchingMutants = createMutants('matching', [
     description:
       'Capacity that is reserved at other offers of a seller counts as its funds: it sells coins that it needs elsewhere.',
     file: `${market}/rank.ts`,
-    text: 'entry.availableSat, entry.seller.fundsSat - entry.seller.reservedSat]',
-    replacement: 'entry.availableSat, entry.seller.fundsSat]',
+    text: 'entry.availableSat, fundsSat - (reservedSat - fundedSat)]',
+    replacement: 'entry.availableSat, fundsSat]',
     killers: [`${market}/market.test.ts`],
   },
   {

@@ -56,6 +56,28 @@ test('a reservation at a disabled offer counts against the other offers of its s
   assert.equal(maxCapacitySat(entry, settings), 2_000_000n)
 })
 
+test('coins that the funding of a reserved channel has spent are not subtracted a second time', async () => {
+  const funds = (confirmedSat: string) => ({ accountId: candidate.sellerAccountId, confirmedSat, at: 1 })
+  const seen = {
+    type: 'ReservationFundingRecorded',
+    data: { orderId: 'o', attempt: 1, round: 0, sizeSat: '8000000', seen: true },
+  }
+  await projectInBoth('seller', candidate.sellerPubkey, [{ type: 'SellerAppeared', data: funds('2000000') }])
+  await projectInBoth('offer', makeOfferId(1), [created, reserved])
+  await projectInBoth('offer', makeOfferId(2), [created])
+  const settings = { ...market.gateway.config, newSellerCapSat: 0n }
+  const mostAtSecond = async (): Promise<readonly (bigint | undefined)[]> => {
+    const entries = [
+      (await readBookEntries(market.gateway)).find(({ offerId }) => offerId === makeOfferId(2)),
+      marketBook.entry(makeOfferId(2), 1, market.gateway.config.railsScore),
+    ]
+    return entries.map((entry) => entry && maxCapacitySat(entry, settings))
+  }
+  assert.deepEqual(await mostAtSecond(), [-6_000_000n, -6_000_000n])
+  await projectInBoth('offer', makeOfferId(1), [seen])
+  assert.deepEqual(await mostAtSecond(), [2_000_000n, 2_000_000n])
+})
+
 test('a seller whose offers are all disabled is not in the book', async () => {
   await projectInBoth('offer', makeOfferId(1), [created, { type: 'OfferDisabled', data: {} }])
   assert.deepEqual(await readBookEntries(market.gateway), [])

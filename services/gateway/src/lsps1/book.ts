@@ -1,4 +1,5 @@
-import type { BookEntry } from '@penstock/market/order-book.ts'
+import { sumFundedSat } from '@penstock/market/funded-reservations.ts'
+import type { BookEntry, SellerEntry } from '@penstock/market/order-book.ts'
 import { estimateFundingFees } from '@penstock/market/price.ts'
 import type { Pricing, SellerRequirements } from '@penstock/market/rank.ts'
 import { noEvidence, computeScore } from '@penstock/market/score.ts'
@@ -19,14 +20,27 @@ type BookPorts = Pick<Gateway, 'views' | 'clock' | 'config'>
 /** Lists the enabled offers of the order book, from the read models. */
 export async function readBookEntries({ views, clock, config }: BookPorts): Promise<readonly BookEntry[]> {
   const offers = await listOffersOfSellers(views)
-  const reserved = new Map<string, bigint>()
-  for (const { offer } of offers) reserved.set(offer.pubkey, (reserved.get(offer.pubkey) ?? 0n) + BigInt(offer.reservedSat))
+  const reservations = new Map<string, SellerReservations>()
+  for (const { offer } of offers) {
+    const { reservedSat, fundedSat } = reservations.get(offer.pubkey) ?? NO_RESERVATIONS
+    reservations.set(offer.pubkey, {
+      reservedSat: reservedSat + BigInt(offer.reservedSat),
+      fundedSat: fundedSat + sumFundedSat(offer.funded ?? {}),
+    })
+  }
   return offers
     .filter(({ offer }) => offer.status === 'ENABLED')
-    .map((storedOffer) => toBookEntry(storedOffer, reserved.get(storedOffer.offer.pubkey) ?? 0n, clock.now(), config.railsScore))
+    .map((storedOffer) => {
+      const sums = reservations.get(storedOffer.offer.pubkey) ?? NO_RESERVATIONS
+      return toBookEntry(storedOffer, sums, clock.now(), config.railsScore)
+    })
 }
 
-function toBookEntry({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now: number, railsScore: number): BookEntry {
+/** The sums over all offers of a seller. */
+type SellerReservations = Pick<SellerEntry, 'reservedSat' | 'fundedSat'>
+const NO_RESERVATIONS: SellerReservations = { reservedSat: 0n, fundedSat: 0n }
+
+function toBookEntry({ offer, seller }: StoredOffer, sums: SellerReservations, now: number, railsScore: number): BookEntry {
   const { terms } = offer
   return {
     offerId: offer.id,
@@ -47,7 +61,7 @@ function toBookEntry({ offer, seller }: StoredOffer, sellerReservedSat: bigint, 
       pubkey: offer.pubkey,
       live: seller?.live ?? false,
       fundsSat: BigInt(seller?.fundsSat ?? 0),
-      reservedSat: sellerReservedSat,
+      ...sums,
       granted: seller?.granted ?? false,
       rails: isInRailsCluster(seller, now, railsScore),
       score: seller ? computeScore(seller.evidence, now) : 0,

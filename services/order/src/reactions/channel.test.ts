@@ -26,7 +26,7 @@ test('each report of a watch carries the number of its submission', () => {
   const reason = 'gone'
   const at = { outpoint, tipHeight: 120, outpointNumber }
   const facts: readonly (readonly [ChannelFact, string, object])[] = [
-    [{ type: 'FundingSeen', v: 2, data: { outpoint, atHeight: 120, outpointNumber } }, 'RecordFundingSeen', {}],
+    [{ type: 'FundingSeen', v: 3, data: { outpoint, atHeight: 120, outpointNumber } }, 'RecordFundingSeen', {}],
     [
       { type: 'FundingConfirmed', v: 2, data: { outpoint, height: 120, shortChannelId: '120x1x0', outpointNumber } },
       'RecordFundingConfirmed',

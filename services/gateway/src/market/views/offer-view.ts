@@ -1,4 +1,5 @@
 import type { OfferFact, OfferTerms } from '@penstock/contracts/matching.ts'
+import { evolveFundedReservations, type FundedReservations } from '@penstock/market/funded-reservations.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
@@ -16,6 +17,8 @@ export type OfferView = {
   readonly reservedSat: string
   /** Sold capacity. */
   readonly usedSat: string
+  /** Absent until the first funding. */
+  readonly funded?: FundedReservations
   /** Number of sold channels. */
   readonly filledOrders: number
 }
@@ -38,7 +41,7 @@ export function evolveOfferView(view: OfferView | undefined, { aggregateId, at, 
     }
   }
   assert(view, `the stream of offer ${aggregateId} begins with ${fact.type}`)
-  const next = { ...view, updatedAt: at }
+  const next = { ...view, updatedAt: at, funded: evolveFundedReservations(view.funded ?? {}, fact) }
   switch (fact.type) {
     case 'OfferUpdated':
       return { ...next, terms: fact.data }
@@ -58,6 +61,8 @@ export function evolveOfferView(view: OfferView | undefined, { aggregateId, at, 
       const [reservedSat, usedSat] = [addSat(view.reservedSat, -sizeSat), addSat(view.usedSat, sizeSat)]
       return { ...next, reservedSat, usedSat, filledOrders: view.filledOrders + 1 }
     }
+    case 'ReservationFundingRecorded':
+      return next
     case 'ReservationRefused':
       return view
   }
