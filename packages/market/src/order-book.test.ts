@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { OfferFact, SellerFact } from '@penstock/contracts/matching.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { MAX_CLOCK_DIFFERENCE_MS } from './funded-reservations.ts'
 import { createOrderBook } from './order-book.ts'
 import { maxCapacitySat } from './rank.ts'
 
@@ -37,11 +38,16 @@ const created: OfferFact = { type: 'OfferCreated', v: 2, data: { ...terms, accou
 const reservation = (n: number) => ({ orderId: `00000000-0000-4000-8000-${`${n}`.padStart(12, '0')}`, attempt: 1, round: 0 })
 const admin = { by: 'operator', reason: 'because' }
 
+/** The time of each fact in our log. An attestation carries a time of its own. */
+const RECORDED_AT = 5
+/** The first time at which an attestation cannot be older than a fact in our log. */
+const AFTER_RECORDED = RECORDED_AT + MAX_CLOCK_DIFFERENCE_MS + 1
+
 const open = (...facts: readonly (OfferFact | SellerFact)[]) => {
   const book = createOrderBook()
   for (const fact of facts) {
     const isOffer = /^(Offer|Capacity|Reservation)/.test(fact.type)
-    book.apply({ category: isOffer ? 'offer' : 'seller', aggregateId: isOffer ? offerId : pubkey, at: 5, fact })
+    book.apply({ category: isOffer ? 'offer' : 'seller', aggregateId: isOffer ? offerId : pubkey, at: RECORDED_AT, fact })
   }
   return book
 }
@@ -67,17 +73,18 @@ test('an entry combines an offer with its seller', () => {
   expect(open(created).liveSellers()).toEqual([])
 })
 
+const funding = (n: number, seen: boolean): OfferFact => ({
+  type: 'ReservationFundingRecorded',
+  v: 1,
+  data: { ...reservation(n), sizeSat: '400', seen },
+})
+
 test('a seller with coins for two channels sells two, once the network has the funding of the first', () => {
-  const funding = (n: number, seen: boolean): OfferFact => ({
-    type: 'ReservationFundingRecorded',
-    v: 1,
-    data: { ...reservation(n), sizeSat: '400', seen },
-  })
   const facts: (OfferFact | SellerFact)[] = [
     created,
     { type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat: '800', at: 1 } },
     { type: 'CapacityReserved', v: 1, data: { ...reservation(1), sizeSat: '400', candidate } },
-    { type: 'FundsAttested', v: 1, data: { confirmedSat: '400', at: 2 } },
+    { type: 'FundsAttested', v: 1, data: { confirmedSat: '400', at: AFTER_RECORDED } },
   ]
   const most = (...more: OfferFact[]) => {
     const entry = open(...facts, ...more).entry(offerId, 0, 1)
@@ -94,6 +101,31 @@ test('a seller with coins for two channels sells two, once the network has the f
   const second: OfferFact = { type: 'CapacityReserved', v: 1, data: { ...reservation(2), sizeSat: '400', candidate } }
   expect(most(funding(1, true), second)).toBe(0n)
   expect(open(...facts, funding(1, true), second).entry(offerId, 0, 1)?.availableSat).toBe(200n)
+})
+
+test('funds that may have been attested before a funding still contain its coins', () => {
+  const appeared: SellerFact = { type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat: '800', at: 1 } }
+  const reserved: OfferFact = { type: 'CapacityReserved', v: 1, data: { ...reservation(1), sizeSat: '400', candidate } }
+  const bookAfter = (...attestedAt: number[]) =>
+    open(
+      created,
+      appeared,
+      reserved,
+      funding(1, true),
+      ...attestedAt.map((at): SellerFact => ({ type: 'FundsAttested', v: 1, data: { confirmedSat: '800', at } })),
+    )
+  const most = (...attestedAt: number[]) => {
+    const entry = bookAfter(...attestedAt).entry(offerId, 0, 1)
+    return entry && maxCapacitySat(entry, { newSellerCapSat: 0n })
+  }
+  expect(most()).toBe(400n)
+  expect(most(AFTER_RECORDED - 1)).toBe(400n)
+  expect(most(AFTER_RECORDED)).toBe(500n) // all that one order may have
+  const awaits = (at: number, ...attestedAt: number[]) => bookAfter(...attestedAt).awaitsAttestation(pubkey, at)
+  expect(awaits(AFTER_RECORDED - 1)).toBe(false)
+  expect(awaits(AFTER_RECORDED)).toBe(true)
+  expect(awaits(AFTER_RECORDED + 1, AFTER_RECORDED)).toBe(false)
+  expect(createOrderBook().awaitsAttestation(pubkey, AFTER_RECORDED)).toBe(false)
 })
 
 test('statuses and terms follow the facts', () => {
@@ -128,7 +160,7 @@ test('the reserved, used and free sizes add up to the total', () => {
   const moves = fc.array(fc.tuple(fc.nat(9), fc.constantFrom('reserve', 'fund', 'release', 'use')), { maxLength: 60 })
   fc.assert(
     fc.property(moves, (history) => {
-      const book = open(created)
+      const book = open(created, { type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat: '800', at: AFTER_RECORDED } })
       const [held, funded] = [new Set<number>(), new Set<number>()]
       for (const [n, move] of history) {
         if ((move === 'reserve') === held.has(n)) continue

@@ -19,7 +19,7 @@ export type SellerEntry = {
   readonly fundsSat: bigint
   /** The sum of the reservations of all offers of the seller. */
   readonly reservedSat: bigint
-  /** The part of `reservedSat` for which the seller has already spent its coins; see `evolveFundedReservations`. */
+  /** The part of `reservedSat` whose coins `fundsSat` no longer contains; see `sumFundedSat`. */
   readonly fundedSat: bigint
   readonly granted: boolean
   readonly rails: boolean
@@ -53,13 +53,14 @@ type OfferRow = {
   status: BookEntry['status']
   reservedSat: bigint
   usedSat: bigint
-  funded: FundedReservations
 }
 type SellerRow = {
   live: boolean
   fundsSat: bigint
+  attestedAt: number
   reservedSat: bigint
-  fundedSat: bigint
+  /** Of all offers of the seller. */
+  funded: FundedReservations
   granted: boolean
   evidence: ScoreEvidence
 }
@@ -71,6 +72,8 @@ export type OrderBook = {
   readonly entries: (now: number, railsScore: number) => readonly BookEntry[]
   readonly entry: (offerId: string, now: number, railsScore: number) => BookEntry | undefined
   readonly seller: (pubkey: string, now: number, railsScore: number) => SellerEntry | undefined
+  /** Whether an attestation of unchanged funds at this time shows that fundings have spent coins. */
+  readonly awaitsAttestation: (pubkey: string, at: number) => boolean
   /** Public keys of the live sellers' nodes. */
   readonly liveSellers: () => readonly string[]
 }
@@ -83,13 +86,15 @@ export function createOrderBook(): OrderBook {
   const sellerRow = (pubkey: string): SellerRow => {
     const found = sellers.get(pubkey)
     if (found) return found
-    const row = { live: false, fundsSat: 0n, reservedSat: 0n, fundedSat: 0n, granted: false, evidence: noEvidence }
+    const row = { live: false, fundsSat: 0n, attestedAt: 0, reservedSat: 0n, funded: {}, granted: false, evidence: noEvidence }
     sellers.set(pubkey, row)
     return row
   }
   const sellerEntry = (pubkey: string, row: SellerRow, now: number, railsScore: number): SellerEntry => {
+    const { funded, attestedAt, ...rest } = row
     const score = computeScore(row.evidence, now)
-    return { pubkey, ...row, score, rails: row.granted || (row.live && score >= railsScore) }
+    const rails = row.granted || (row.live && score >= railsScore)
+    return { pubkey, ...rest, fundedSat: sumFundedSat(funded, attestedAt), score, rails }
   }
   const entryOf = (offerId: string, row: OfferRow, now: number, railsScore: number): BookEntry => ({
     offerId,
@@ -124,6 +129,10 @@ export function createOrderBook(): OrderBook {
       const row = sellers.get(pubkey)
       return row && sellerEntry(pubkey, row, now, railsScore)
     },
+    awaitsAttestation: (pubkey, at) => {
+      const row = sellers.get(pubkey)
+      return row !== undefined && sumFundedSat(row.funded, at) > sumFundedSat(row.funded, row.attestedAt)
+    },
     liveSellers: () => [...sellers].filter(([, { live }]) => live).map(([pubkey]) => pubkey),
   }
 }
@@ -137,18 +146,17 @@ function applyOffer(
 ): void {
   if (fact.type === 'OfferCreated') {
     const { accountId, pubkey, ...terms } = fact.data
-    offers.set(offerId, { accountId, pubkey, createdAt: at, terms, status: 'ENABLED', reservedSat: 0n, usedSat: 0n, funded: {} })
+    offers.set(offerId, { accountId, pubkey, createdAt: at, terms, status: 'ENABLED', reservedSat: 0n, usedSat: 0n })
     return
   }
   const row = offers.get(offerId)
   if (!row) return // The first fact of an offer is OfferCreated.
+  const seller = sellerRow(row.pubkey)
+  seller.funded = evolveFundedReservations(seller.funded, fact, at)
   const reserve = (sizeSat: bigint) => {
     row.reservedSat += sizeSat
-    sellerRow(row.pubkey).reservedSat += sizeSat
+    seller.reservedSat += sizeSat
   }
-  const fundedBefore = row.funded
-  row.funded = evolveFundedReservations(fundedBefore, fact)
-  if (row.funded !== fundedBefore) sellerRow(row.pubkey).fundedSat += sumFundedSat(row.funded) - sumFundedSat(fundedBefore)
   switch (fact.type) {
     case 'OfferUpdated':
       row.terms = fact.data
@@ -179,11 +187,10 @@ function applyOffer(
 function applySeller(row: SellerRow, fact: SellerFact): void {
   switch (fact.type) {
     case 'SellerAppeared':
-      row.live = true
-      row.fundsSat = BigInt(fact.data.confirmedSat)
-      return
     case 'FundsAttested':
+      if (fact.type === 'SellerAppeared') row.live = true
       row.fundsSat = BigInt(fact.data.confirmedSat)
+      row.attestedAt = fact.data.at
       return
     case 'SellerFellSilent':
       row.live = false

@@ -43,8 +43,8 @@ export const hasFundingCharge = (entries: readonly BookEntry[]): boolean =>
   entries.some(({ promises }) => promises.onchainMultiplier > 0)
 
 /**
- * The largest capacity that an offer sells now: its bounds, its free size and its seller's unreserved funds limit it. The attested
- * funds no longer contain the coins of fundings that the network has, so these are not subtracted a second time.
+ * The largest capacity that an offer sells now: its bounds, its free size and its seller's unreserved funds limit it. Coins that
+ * the attested funds no longer contain are not subtracted a second time.
  */
 export function maxCapacitySat(entry: BookEntry, { newSellerCapSat }: Pick<MarketSettings, 'newSellerCapSat'>): bigint {
   const { fundsSat, reservedSat, fundedSat } = entry.seller

@@ -22,19 +22,21 @@ const attestationKey = (pubkey: string): string => `seller-attested/${pubkey}`
  * change adds no fact. Enrichment stores its time in the shared counters, which all replicas read and which may lose it.
  * Signature and time are checked first: neither another party nor a repeated message can keep a seller live.
  */
-export async function enrichAttest(
-  data: CommandData<EnrichedSellerCommand, 'Attest'>,
-  { id, at, ports }: EnrichContext,
-): Promise<SellerEnrichment['Attest']> {
-  const { limits, clock } = ports
-  const previousAt = (await limits.lastSeen(attestationKey(id))) ?? null
-  const extra = { node: id, previousAt }
-  if (data.at !== previousAt && !checkFundsAttestation({ at, data: { ...data, ...extra } })) {
-    await limits.touch(attestationKey(id), data.at)
-    await limits.touch(heartbeatKey(id), clock.now())
+export const enrichAttest =
+  (book: OrderBook) =>
+  async (
+    data: CommandData<EnrichedSellerCommand, 'Attest'>,
+    { id, at, ports }: EnrichContext,
+  ): Promise<SellerEnrichment['Attest']> => {
+    const { limits, clock } = ports
+    const previousAt = (await limits.lastSeen(attestationKey(id))) ?? null
+    const extra = { node: id, previousAt, isAwaited: book.awaitsAttestation(id, data.at) }
+    if (data.at !== previousAt && !checkFundsAttestation({ at, data: { ...data, ...extra } })) {
+      await limits.touch(attestationKey(id), data.at)
+      await limits.touch(heartbeatKey(id), clock.now())
+    }
+    return extra
   }
-  return extra
-}
 
 export const enrichLapseSilence = async (_: object, { id, ports }: EnrichContext): Promise<SellerEnrichment['LapseSilence']> => ({
   lastSeenAt: (await ports.limits.lastSeen(heartbeatKey(id))) ?? null,

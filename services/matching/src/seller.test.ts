@@ -26,7 +26,17 @@ const signed = (confirmedSat: string, at: number, by = secret): string => {
 }
 const attest = (confirmedSat = '1000', at = NOW, over = {}): CommandBody<EnrichedSellerCommand> => ({
   type: 'Attest',
-  data: { accountId, pubkey: node, confirmedSat, at, signature: signed(confirmedSat, at), node, previousAt: null, ...over },
+  data: {
+    accountId,
+    pubkey: node,
+    confirmedSat,
+    at,
+    signature: signed(confirmedSat, at),
+    node,
+    previousAt: null,
+    isAwaited: false,
+    ...over,
+  },
 })
 const appeared = (confirmedSat = '1000', at = NOW): SellerFact => ({
   type: 'SellerAppeared',
@@ -45,6 +55,9 @@ test('an attestation is a fact only if it changes something', () => {
   given(sellerDecider, appeared())
     .when(attest('900', NOW + 10_000), NOW + 10_000)
     .then(funds('900', NOW + 10_000))
+  given(sellerDecider, appeared())
+    .when(attest('1000', NOW + 10_000, { isAwaited: true }), NOW + 10_000)
+    .then(funds('1000', NOW + 10_000))
   given(sellerDecider, appeared(), silent)
     .when(attest('900', NOW + 90_000), NOW + 90_000)
     .then(appeared('900', NOW + 90_000))

@@ -3,14 +3,17 @@ import { recoverPubkey } from '@penstock/bitcoin/message-signature.ts'
 import type { SellerCommand, SellerFact, SellerRefusal } from '@penstock/contracts/matching.ts'
 import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
 import { Bug } from '@penstock/kernel/result.ts'
-import { MINUTE_MS } from '@penstock/kernel/time.ts'
+import { MAX_CLOCK_DIFFERENCE_MS } from '@penstock/market/funded-reservations.ts'
 import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
 import { compileLifecycle } from '@penstock/runtime/lifecycle/lifecycle.ts'
 import { sellerMachine } from './seller.machine.ts'
 
-/** Enrichment adds the node's key, which is the stream's id, and the heartbeat times of the shared counters. */
+/**
+ * Enrichment adds the node's key, which is the stream's id, and the heartbeat times of the shared counters. `isAwaited`: see
+ * `awaitsAttestation` of the order book.
+ */
 export type SellerEnrichment = {
-  Attest: { readonly node: string; readonly previousAt: number | null }
+  Attest: { readonly node: string; readonly previousAt: number | null; readonly isAwaited: boolean }
   LapseSilence: { readonly lastSeenAt: number | null; readonly liveMs: number }
 }
 export type EnrichedSellerCommand = EnrichedCommand<SellerCommand, SellerEnrichment>
@@ -26,7 +29,6 @@ export type SellerState = {
   readonly countedOutcomes: readonly string[]
 }
 
-const MAX_CLOCK_DIFFERENCE_MS = MINUTE_MS
 const MAX_COUNTED_OUTCOMES = 200
 
 export const sellerLifecycle = compileLifecycle<SellerState['status'], SellerFact['type']>(sellerMachine)
@@ -109,12 +111,12 @@ export function checkFundsAttestation({
 }
 
 function attest(seller: SellerState, command: AttestCommand): Decision<SellerFact, Refusal<SellerRefusal>> {
-  const { accountId, confirmedSat, at } = command.data
+  const { accountId, confirmedSat, at, isAwaited } = command.data
   const previousAt = Math.max(command.data.previousAt ?? 0, seller.attestedAt)
   const refusal = checkFundsAttestation({ ...command, data: { ...command.data, previousAt } })
   if (refusal) return refusal
   if (seller.status !== 'LIVE') return accept({ type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat, at } })
-  return BigInt(confirmedSat) === seller.confirmedSat
+  return BigInt(confirmedSat) === seller.confirmedSat && !isAwaited
     ? accept()
     : accept({ type: 'FundsAttested', v: 1, data: { confirmedSat, at } })
 }

@@ -11,6 +11,7 @@ import { orderContract } from '@penstock/contracts/order.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
 import type { Limits } from '@penstock/ports/limits.ts'
 import { readConfig } from '@penstock/config/config.ts'
+import { MAX_CLOCK_DIFFERENCE_MS } from '@penstock/market/funded-reservations.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import type { Event, CommandOutcome } from '@penstock/runtime/service.ts'
 import { expect, test } from 'vitest'
@@ -208,7 +209,7 @@ test('orders get capacity until none is left, and released capacity serves the n
   expect(types('seller', derivePubkey(secret(1))).at(-1)).toBe('OutcomeRecorded')
 })
 
-test('a seller with coins for two channels sells two, as soon as the network has the funding of the first', async () => {
+test('a seller with coins for two channels sells two, once its funds are attested after the funding of the first', async () => {
   const { attest, decide, publish, ports, types } = await openMarketFixture(['9000000'])
   const order1 = orderIdOf(1)
   const tell = (type: string, v: number, data: object) => publish(channelContract.category, order1, { type, v, data }, 0)
@@ -216,13 +217,13 @@ test('a seller with coins for two channels sells two, as soon as the network has
     await decide(find(orderIdOf(n)))
     return types('match', orderIdOf(n)).at(-1)
   }
-  const attestLater = async (confirmedSat: string) => {
-    await ports.clock.sleep(1000)
+  const attestAfter = async (ms: number, confirmedSat: string) => {
+    await ports.clock.sleep(ms)
     await attest(1, confirmedSat)
   }
-  await attestLater('2000000')
+  await attestAfter(1000, '2000000')
   expect(await lastTypeOf(1)).toBe('Matched')
-  await attestLater('1000000')
+  await attestAfter(1000, '1000000')
   expect(await lastTypeOf(2)).toBe('Unmatched')
   await tell('FundingSeen', 3, { attempt: 1 })
   await tell('FundingMissing', 2, { attempt: 1 })
@@ -231,8 +232,31 @@ test('a seller with coins for two channels sells two, as soon as the network has
   await tell('WatchStarted', 2, { attempt: 1, outpointNumber: 2 })
   expect(await lastTypeOf(4)).toBe('Unmatched')
   await tell('FundingSeen', 3, { attempt: 1 })
-  expect(await lastTypeOf(5)).toBe('Matched')
+  expect(await lastTypeOf(5)).toBe('Unmatched')
+  await attestAfter(MAX_CLOCK_DIFFERENCE_MS, '1000000')
   expect(await lastTypeOf(6)).toBe('Unmatched')
+  await attestAfter(1, '1000000')
+  await attestAfter(10_000, '1000000')
+  expect(types('seller', derivePubkey(secret(1))).filter((type) => type === 'FundsAttested')).toHaveLength(3)
+  expect(await lastTypeOf(7)).toBe('Matched')
+  expect(await lastTypeOf(8)).toBe('Unmatched')
+})
+
+test('a seller whose funds were attested before a funding sells no coins of that funding', async () => {
+  const { attest, decide, publish, ports, types } = await openMarketFixture(['9000000'])
+  const lastTypeOf = async (n: number) => {
+    await decide(find(orderIdOf(n)))
+    return types('match', orderIdOf(n)).at(-1)
+  }
+  await ports.clock.sleep(1000)
+  await attest(1, '2000000')
+  expect(await lastTypeOf(1)).toBe('Matched')
+  await publish(channelContract.category, orderIdOf(1), { type: 'FundingSeen', v: 3, data: { attempt: 1 } }, 0)
+  expect(await lastTypeOf(2)).toBe('Matched')
+  expect(await lastTypeOf(3)).toBe('Unmatched')
+  // Signed before the broadcast, by a clock that runs ahead.
+  await attest(1, '2000000', ports.clock.now() + MAX_CLOCK_DIFFERENCE_MS)
+  expect(await lastTypeOf(4)).toBe('Unmatched')
 })
 
 test('a manual order needs the standing acceptance until it has capacity, unless its seller has approved it', async () => {

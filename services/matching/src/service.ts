@@ -31,7 +31,7 @@ export function matchingService(): Service<MatchingPorts> {
         contract: sellerContract,
         decider: sellerDecider,
         hashed: { version: 1, projections: { 1: (state) => ({ ...state, countedOutcomes: undefined }) } },
-        enrich: { Attest: enrichAttest, LapseSilence: enrichLapseSilence },
+        enrich: { Attest: enrichAttest(book), LapseSilence: enrichLapseSilence },
       }),
       defineAggregate({
         contract: matchContract,

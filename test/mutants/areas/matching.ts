@@ -100,6 +100,22 @@ export const matchingMutants = createMutants('matching', [
     killers: [`${market}/market.test.ts`],
   },
   {
+    id: 'funding-counted-before-attested',
+    description: 'A funding lowers the reserved funds before the funds are attested again: a seller sells spent coins once more.',
+    file: `${market}/funded-reservations.ts`,
+    text: 'attestedAt > seenAt + MAX_CLOCK_DIFFERENCE_MS',
+    replacement: 'attestedAt >= 0',
+    killers: [`${market}/order-book.test.ts`],
+  },
+  {
+    id: 'spent-coins-stay-reserved',
+    description: 'Coins that a funding has spent stay reserved: a seller with coins for two channels sells one until it is valid.',
+    file: `${market}/rank.ts`,
+    text: 'fundsSat - (reservedSat - fundedSat)]',
+    replacement: 'fundsSat - reservedSat]',
+    killers: [`${market}/order-book.test.ts`],
+  },
+  {
     id: 'price-rounded-down',
     description: 'A price is rounded down to whole satoshis: the platform pays the missing part of each sale.',
     file: 'packages/kernel/src/money.ts',

@@ -1,9 +1,10 @@
 import { createOrderBook } from '@penstock/market/order-book.ts'
+import { MAX_CLOCK_DIFFERENCE_MS } from '@penstock/market/funded-reservations.ts'
 import { maxCapacitySat } from '@penstock/market/rank.ts'
 import { createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type GatewayHarness, openGatewayHarness, type FactInput } from '../gateway-harness.fixture.ts'
+import { type GatewayHarness, NOW, openGatewayHarness, type FactInput } from '../gateway-harness.fixture.ts'
 import { readBookEntries } from './book.ts'
 
 const candidate = createCandidate(1)
@@ -38,7 +39,7 @@ afterEach(() => market.close())
 
 const projectInBoth = async (category: string, aggregateId: string, facts: readonly FactInput[]): Promise<void> => {
   await market.projectFacts(category, aggregateId, facts)
-  for (const fact of facts) marketBook.apply({ category, aggregateId, at: 1, fact })
+  for (const fact of facts) marketBook.apply({ category, aggregateId, at: NOW, fact })
 }
 
 test('a reservation at a disabled offer counts against the other offers of its seller', async () => {
@@ -57,12 +58,13 @@ test('a reservation at a disabled offer counts against the other offers of its s
 })
 
 test('coins that the funding of a reserved channel has spent are not subtracted a second time', async () => {
-  const funds = (confirmedSat: string) => ({ accountId: candidate.sellerAccountId, confirmedSat, at: 1 })
+  const attested = (at: number) => ({ type: 'FundsAttested', data: { confirmedSat: '2000000', at } })
+  const appeared = { accountId: candidate.sellerAccountId, confirmedSat: '2000000', at: 1 }
   const seen = {
     type: 'ReservationFundingRecorded',
     data: { orderId: 'o', attempt: 1, round: 0, sizeSat: '8000000', seen: true },
   }
-  await projectInBoth('seller', candidate.sellerPubkey, [{ type: 'SellerAppeared', data: funds('2000000') }])
+  await projectInBoth('seller', candidate.sellerPubkey, [{ type: 'SellerAppeared', data: appeared }])
   await projectInBoth('offer', makeOfferId(1), [created, reserved])
   await projectInBoth('offer', makeOfferId(2), [created])
   const settings = { ...market.gateway.config, newSellerCapSat: 0n }
@@ -75,6 +77,8 @@ test('coins that the funding of a reserved channel has spent are not subtracted 
   }
   assert.deepEqual(await mostAtSecond(), [-6_000_000n, -6_000_000n])
   await projectInBoth('offer', makeOfferId(1), [seen])
+  assert.deepEqual(await mostAtSecond(), [-6_000_000n, -6_000_000n])
+  await projectInBoth('seller', candidate.sellerPubkey, [attested(NOW + MAX_CLOCK_DIFFERENCE_MS + 1)])
   assert.deepEqual(await mostAtSecond(), [2_000_000n, 2_000_000n])
 })
 

@@ -21,11 +21,11 @@ type BookPorts = Pick<Gateway, 'views' | 'clock' | 'config'>
 export async function readBookEntries({ views, clock, config }: BookPorts): Promise<readonly BookEntry[]> {
   const offers = await listOffersOfSellers(views)
   const reservations = new Map<string, SellerReservations>()
-  for (const { offer } of offers) {
+  for (const { offer, seller } of offers) {
     const { reservedSat, fundedSat } = reservations.get(offer.pubkey) ?? NO_RESERVATIONS
     reservations.set(offer.pubkey, {
       reservedSat: reservedSat + BigInt(offer.reservedSat),
-      fundedSat: fundedSat + sumFundedSat(offer.funded ?? {}),
+      fundedSat: fundedSat + sumFundedSat(offer.funded ?? {}, seller?.attestedAt ?? 0),
     })
   }
   return offers

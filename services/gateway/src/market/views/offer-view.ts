@@ -41,7 +41,7 @@ export function evolveOfferView(view: OfferView | undefined, { aggregateId, at, 
     }
   }
   assert(view, `the stream of offer ${aggregateId} begins with ${fact.type}`)
-  const next = { ...view, updatedAt: at, funded: evolveFundedReservations(view.funded ?? {}, fact) }
+  const next = { ...view, updatedAt: at, funded: evolveFundedReservations(view.funded ?? {}, fact, at) }
   switch (fact.type) {
     case 'OfferUpdated':
       return { ...next, terms: fact.data }

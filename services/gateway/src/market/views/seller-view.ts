@@ -8,6 +8,8 @@ export type SellerView = {
   /** Whether an operator has admitted the seller to the rails cluster. */
   readonly granted: boolean
   readonly fundsSat: string
+  /** The time of the seller's latest attestation; absent in views of older versions. */
+  readonly attestedAt?: number
   readonly evidence: ScoreEvidence
 }
 
@@ -17,9 +19,9 @@ const unknownSeller: SellerView = { live: false, granted: false, fundsSat: '0', 
 export function evolveSellerView(view: SellerView = unknownSeller, { fact }: Event<SellerFact>): SellerView {
   switch (fact.type) {
     case 'SellerAppeared':
-      return { ...view, live: true, fundsSat: fact.data.confirmedSat }
+      return { ...view, live: true, fundsSat: fact.data.confirmedSat, attestedAt: fact.data.at }
     case 'FundsAttested':
-      return { ...view, fundsSat: fact.data.confirmedSat }
+      return { ...view, fundsSat: fact.data.confirmedSat, attestedAt: fact.data.at }
     case 'SellerFellSilent':
       return { ...view, live: false }
     case 'OutcomeRecorded':
