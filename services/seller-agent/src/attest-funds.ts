@@ -28,8 +28,8 @@ export async function attestFunds(
   let isSilent = false
   while (!signal.aborted) {
     try {
+      const at = clock.now() // Taken first: the market must not believe that the balance is younger than it is.
       const confirmedSats = await lightning.wallet.confirmedSat()
-      const at = clock.now()
       if (last?.confirmedSats !== confirmedSats || clock.monotonicMs() - last.atMs >= attestMs) {
         const signature = await lightning.messages.sign(formatFundsAttestation({ pubkey, confirmedSats, at }))
         await market.attest({ pubkey, confirmedSats, at, signature })
