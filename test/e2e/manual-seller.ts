@@ -22,8 +22,6 @@ const OFFER_TERMS = {
   fee_rate: 2000,
   base_fee_cap: '1000',
   fee_rate_cap: 500,
-  // Purchases at the best price use only offers with standing acceptance, so they do not use this offer.
-  auto_accept: false,
 }
 
 const ACCOUNT_MUTATION = 'mutation ($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
@@ -47,18 +45,23 @@ export type ManualSeller = {
   readonly readInvoice: (order: OrderAccess) => Promise<string | null>
   /** Submits any outpoint as the sold channel. @throws Error with the refusal */
   readonly submitOutpoint: (order: OrderAccess, outpoint: string) => Promise<void>
+  /** Sends a mutation with the seller's token. @throws Error with the refusal */
+  readonly send: (mutation: string, input: object) => Promise<void>
   /** Opens the sold channel as a private taproot channel, and submits it with a signed attestation. @returns its outpoint */
   readonly openTaproot: (sale: Sale, buyer: SimulatedNode) => Promise<string>
 }
 
-export async function createManualSeller(product: Product): Promise<ManualSeller> {
+/** Purchases at the best price use only offers with standing acceptance. By default the offer has none, so they do not use it. */
+export async function createManualSeller(product: Product, { autoAccept = false } = {}): Promise<ManualSeller> {
   const node = (await listSimNodes(product)).find(({ role }) => role === 'spare') ?? assert.fail('there is no spare node')
   const { alias, pubkey } = node
   const sign = async (text: string) =>
     (await product.operator<{ signature: string }>('POST', '/sim/sign', { alias, text })).signature
   const [sellerToken, buyerToken] = [await createAccount(product, 'by-hand'), await createAccount(product, 'buys-by-hand')]
   await connectNode(product, pubkey, sign, sellerToken)
-  const offer_id = await createOffer(product, pubkey, sellerToken)
+  const offer_id = await createOffer(product, { pubkey, ...OFFER_TERMS, auto_accept: autoAccept }, sellerToken)
+  const send = async (mutation: string, input: object): Promise<void> =>
+    void (await requestData(product, mutation, { input }, sellerToken))
   return {
     node,
     async placeOrder(buyer, isPrivate = true) {
@@ -78,7 +81,7 @@ export async function createManualSeller(product: Product): Promise<ManualSeller
     async accept({ id, fees }) {
       const request = { alias, sats: fees.seller.sats, expirySeconds: INVOICE_SECONDS }
       const payoutInvoice = await product.operator<{ invoice: string; payment_hash: string }>('POST', '/sim/invoice', request)
-      await requestData(product, ACCEPT_MUTATION, { input: { order_id: id, request: payoutInvoice.invoice } }, sellerToken)
+      await send(ACCEPT_MUTATION, { order_id: id, request: payoutInvoice.invoice })
       return payoutInvoice.payment_hash
     },
     async readInvoice({ id }) {
@@ -89,27 +92,35 @@ export async function createManualSeller(product: Product): Promise<ManualSeller
         .get_order
       return payment?.lightning?.invoice ?? null
     },
-    submitOutpoint: async ({ id }, transaction) =>
-      void (await requestData(product, ADD_TRANSACTION_MUTATION, { input: { order_id: id, transaction } }, sellerToken)),
-    async openTaproot({ id, size }, buyer) {
-      const request = { alias, pubkey: buyer.pubkey, sats: size, private: true, taproot: true }
-      const { outpoint } = await product.operator<{ outpoint: string }>('POST', '/sim/open', request)
-      const nodeKeys = [pubkey, buyer.pubkey] as const
-      const [capacitySat, reserveSat] = [BigInt(size), BigInt(size) / 100n]
-      const attestationData = { outpoint, capacitySat, nodeKeys, channelType: 'simplified_taproot', pushSat: 0n, reserveSat }
-      const attestation = {
-        capacity: size,
-        node_keys: nodeKeys,
-        channel_type: attestationData.channelType,
-        push_sats: '0',
-        reserve_sats: `${reserveSat}`,
-        signature: await sign(formatChannelAttestation(attestationData)),
-      }
-      const input = { order_id: id, transaction: outpoint, attestation }
-      await requestData(product, ADD_TRANSACTION_MUTATION, { input }, sellerToken)
-      return outpoint
-    },
+    send,
+    submitOutpoint: ({ id }, transaction) => send(ADD_TRANSACTION_MUTATION, { order_id: id, transaction }),
+    openTaproot: (sale, buyer) => openTaproot(product, { node, sign, send }, sale, buyer),
   }
+}
+
+type Signer = { readonly sign: (text: string) => Promise<string> }
+
+async function openTaproot(
+  product: Product,
+  { node: { alias, pubkey }, sign, send }: Pick<ManualSeller, 'node' | 'send'> & Signer,
+  { id, size }: Sale,
+  buyer: SimulatedNode,
+): Promise<string> {
+  const request = { alias, pubkey: buyer.pubkey, sats: size, private: true, taproot: true }
+  const { outpoint } = await product.operator<{ outpoint: string }>('POST', '/sim/open', request)
+  const nodeKeys = [pubkey, buyer.pubkey] as const
+  const [capacitySat, reserveSat] = [BigInt(size), BigInt(size) / 100n]
+  const attestationData = { outpoint, capacitySat, nodeKeys, channelType: 'simplified_taproot', pushSat: 0n, reserveSat }
+  const attestation = {
+    capacity: size,
+    node_keys: nodeKeys,
+    channel_type: attestationData.channelType,
+    push_sats: '0',
+    reserve_sats: `${reserveSat}`,
+    signature: await sign(formatChannelAttestation(attestationData)),
+  }
+  await send(ADD_TRANSACTION_MUTATION, { order_id: id, transaction: outpoint, attestation })
+  return outpoint
 }
 
 /** @returns the dashboard token of a new account */
@@ -119,9 +130,8 @@ export async function createAccount(product: Product, name: string): Promise<str
     .token
 }
 
-async function createOffer(product: Product, pubkey: string, token: string): Promise<string> {
+async function createOffer(product: Product, input: object, token: string): Promise<string> {
   type Offered = { market: { offer: { create: { offer_id: string } } } }
-  const input = { pubkey, ...OFFER_TERMS }
   return (await requestData<Offered>(product, CREATE_OFFER_MUTATION, { input }, token)).market.offer.create.offer_id
 }
 

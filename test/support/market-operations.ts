@@ -35,5 +35,6 @@ export const UPDATE_OFFER_MUTATION =
   'mutation ($input: UpdateOfferInput!) { market { offer { update(input: $input) { offer_id } } } }'
 export const TOGGLE_OFFER_MUTATION =
   'mutation ($input: ToggleOfferInput!) { market { offer { toggle(input: $input) { offer_id } } } }'
+export const ATTEST_MUTATION = 'mutation ($input: AttestInput!) { market { offer { attest(input: $input) { success } } } }'
 export const CHALLENGE_MUTATION = 'mutation ($pubkey: String!) { account { node { challenge(pubkey: $pubkey) } } }'
 export const CONNECT_MUTATION = 'mutation ($input: ConnectNodeInput!) { account { node { connect(input: $input) { success } } } }'
