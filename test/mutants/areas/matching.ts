@@ -109,7 +109,8 @@ export const matchingMutants = createMutants('matching', [
   },
   {
     id: 'spent-coins-stay-reserved',
-    description: 'Coins that a funding has spent stay reserved: a seller with coins for two channels sells one until it is valid.',
+    description:
+      'Coins that a funding has spent stay reserved: a seller with coins for two channels sells one until it is valid.',
     file: `${market}/rank.ts`,
     text: 'fundsSat - (reservedSat - fundedSat)]',
     replacement: 'fundsSat - reservedSat]',
