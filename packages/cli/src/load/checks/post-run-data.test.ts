@@ -90,6 +90,17 @@ test('a withheld payout that is released between the reads of orders and balance
   ])
 })
 
+test('balances from before the release of a withheld payout are read again', async () => {
+  const found = await runMoneyChecks({
+    reports: [createReport('WITHHELD', sale), createReport('SUCCEEDED', sale, payout)],
+    balances: [createBalances(5000), createBalances(1000)],
+  })
+  expect(found).toEqual([
+    'pass: 1 sold, 1 SUCCEEDED, 4000 msat paid out',
+    expect.stringMatching(/^pass: the market's node gained 1000/),
+  ])
+})
+
 test('the report of a successful payout is read again until its ledger contains the payout', async () => {
   const paidReport = createReport('SUCCEEDED', sale)
   const found = await runMoneyChecks({
