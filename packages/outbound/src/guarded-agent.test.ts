@@ -1,9 +1,11 @@
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { CERTIFICATE } from './certificate.fixture.ts'
 import { RefusedAddress } from './failed-call.ts'
 import { type CheckedHost, createPublicHostGuard, type HostGuard } from './host-guard.ts'
-import { closers, createAgent, post, startHttp, startRaw, startTls } from './receivers.fixture.ts'
+import { closeReceivers, closers, createAgent, post, startHttp, startRaw, startTls } from './receivers.fixture.ts'
 import { ADDITIONAL_IPV4, IPV4_REGISTRY, IPV6_REGISTRY } from './special-purpose.ts'
+
+afterEach(closeReceivers)
 
 describe('the guard', () => {
   const guard = createPublicHostGuard({ resolve: async () => ['127.0.0.1'], hasTor: async () => null })

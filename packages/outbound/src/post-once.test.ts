@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { CERTIFICATE } from './certificate.fixture.ts'
 import type { CheckedHost } from './host-guard.ts'
-import { createAgent, development, post, startHttp, startRaw, startTls } from './receivers.fixture.ts'
+import { closeReceivers, createAgent, development, post, startHttp, startRaw, startTls } from './receivers.fixture.ts'
+
+afterEach(closeReceivers)
 
 describe('a request', () => {
   test('carries its headers and its body as bytes', async () => {

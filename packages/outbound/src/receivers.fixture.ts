@@ -3,7 +3,6 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { afterEach } from 'vitest'
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.fixture.ts'
 import { createGuardedAgent, type GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts'
 import type { HostGuard } from './host-guard.ts'
@@ -11,9 +10,11 @@ import { postOnce, type PostRequest } from './post-once.ts'
 
 /** The functions that run after each test, the last one first. */
 export const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
+
+/** Each test file passes it to `afterEach`. A hook of this file would be set for the first test file of a process only. */
+export async function closeReceivers(): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
-})
+}
 
 async function listen(server: TcpServer): Promise<number> {
   const sockets = new Set<Socket>()
