@@ -42,7 +42,7 @@ export function drawPlan(seed: number): SimulationPlan {
     crashPoints: [...drawCrashPoints(crashDraws), ...drawInFlightCrashes(createPrng(`left on the way ${seed}`))],
     canCrashWhileOpening: false,
     triggers: drawTriggers(createPrng(`cues ${seed}`)),
-    faults: drawFaults(draws, createPrng(`late ${seed}`)),
+    faults: drawFaults(draws, createPrng(`late ${seed}`), createPrng(`node ${seed}`)),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
     rolledOutProcesses: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
     hasLastSale: createPrng(`last sale ${seed}`).chance(0.25),

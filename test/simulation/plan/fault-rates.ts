@@ -18,8 +18,11 @@ const LATE_RATES = {
   lightningOrphan: 0.7,
 } as const
 
+/** Rates of the answers of a node that works, but refuses a payment or does not name a peer. */
+const NODE_RATES = { paymentRefused: 0.1, peerUnnamed: 0.05 } as const
+
 /** The probability per call of each kind of fault, in a plan that enables this kind. */
-const FAULT_RATES: Readonly<Record<Exclude<FaultKind, keyof typeof LATE_RATES>, number>> = {
+const FAULT_RATES: Readonly<Record<Exclude<FaultKind, keyof typeof LATE_RATES | keyof typeof NODE_RATES>, number>> = {
   slow: 0.003,
   frozen: 0.0002,
   killBefore: 0.0005,
@@ -52,9 +55,9 @@ const FAULT_RATES: Readonly<Record<Exclude<FaultKind, keyof typeof LATE_RATES>, 
 }
 
 /** Draws the kinds of faults of a plan and their rates. One plan in twenty has no faults. @param lateRandom draws late calls */
-export function drawFaults(random: Prng, lateRandom: Prng): FaultPlan {
+export function drawFaults(random: Prng, lateRandom: Prng, nodeRandom: Prng): FaultPlan {
   if (random.chance(0.05)) return {}
-  return { ...drawSome(FAULT_RATES, random), ...drawSome(LATE_RATES, lateRandom) }
+  return { ...drawSome(FAULT_RATES, random), ...drawSome(LATE_RATES, lateRandom), ...drawSome(NODE_RATES, nodeRandom) }
 }
 
 const drawSome = (rates: Readonly<Partial<Record<FaultKind, number>>>, random: Prng): FaultPlan =>

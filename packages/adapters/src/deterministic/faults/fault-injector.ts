@@ -48,6 +48,9 @@ export const FAULT_KINDS = [
   'lightningUnknown',
   'lightningLate',
   'lightningOrphan',
+  /** The node refuses to begin a payment; it does not name the peer of a held payment. */
+  'paymentRefused',
+  'peerUnnamed',
   'chainFault',
   'outsideFault',
   'outsideUnknown',

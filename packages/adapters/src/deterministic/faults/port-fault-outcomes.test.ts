@@ -57,6 +57,34 @@ describe('a call to an outside service', () => {
       faults.disable()
       expect(await settled(node.holds.create(REQUEST))).toMatchObject({ status: 'fulfilled' })
     })
+  it('that pays is refused by its node and begins no payment', async () => {
+    const { settled, node, simnet, faults } = createFixture({ paymentRefused: 1 })
+    const { invoice, payment_hash } = simnet.control.invoice('seller-ada', 1000n, 3600)
+    const pay = () => settled(node.payments.pay(invoice, { maxFeeMsat: 1000n, timeoutMs: 1000 }))
+    expect(await pay()).toEqual({ status: 'fulfilled', value: { state: 'failed', reason: 'refused' } })
+    expect(simnet.control.payment(payment_hash)).toBeUndefined()
+    faults.disable()
+    expect(await pay()).toMatchObject({ value: { state: 'succeeded' } })
+    faults.enable()
+    // The node knows this payment, so it does not say that it never began.
+    expect(await pay()).toMatchObject({ value: { state: 'succeeded' } })
+  })
+  it('that reads a held payment does not learn the peer', async () => {
+    const { settled, node, simnet, faults } = createFixture({ peerUnnamed: 1 })
+    const { status, ...created } = (await settled(node.holds.create(REQUEST))) ?? {}
+    expect(status).toBe('fulfilled')
+    const { request } = (created as { value: { request: string } }).value // the call is fulfilled
+    simnet.control.pay('buyer', request)
+    const peers = async () => {
+      const found = await settled(node.holds.find(HASH))
+      return found?.status === 'fulfilled'
+        ? (found.value as { htlcs: { peer: string | null }[] }).htlcs.map(({ peer }) => peer)
+        : []
+    }
+    expect(await peers()).toEqual([null])
+    faults.disable()
+    expect(await peers()).toEqual([expect.any(String)])
+  })
   it('takes effect although its process crashes before the answer', async () => {
     const { settled, node, simnet, process } = createFixture({}, { point: 'lightning.holds.create', when: 'after', visit: 1 })
     expect(await settled(node.holds.create(REQUEST))).toBeUndefined()

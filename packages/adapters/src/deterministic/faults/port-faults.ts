@@ -1,5 +1,6 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
-import type { Lightning, Payments } from '@penstock/ports/lightning.ts'
+import type { HoldInvoices, Invoice, Lightning, Payments } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
 import type { CallOptions, SimulatedProcess } from './crash-injection.ts'
 import { type StreamFaults, streamWithFaults } from './stream-faults.ts'
@@ -14,8 +15,7 @@ export const withLightningFaults = (process: SimulatedProcess, node: Lightning):
   ...withCallFaults(process, 'lightning', node, QUERY_FAULTS),
   holds: {
     ...withCallFaults(process, 'lightning.holds', node.holds, QUERY_FAULTS, ['create', 'settle', 'cancel']),
-    changes: (paymentHash, signal) =>
-      streamWithFaults(process, 'lightning.holds.changes', signal, (end) => node.holds.changes(paymentHash, end), STREAM_FAULTS),
+    ...withUnnamedPeers(process, node.holds),
   },
   payments: {
     ...withCallFaults(process, 'lightning.payments', node.payments, QUERY_FAULTS, ['createInvoice']),
@@ -34,6 +34,24 @@ export const withLightningFaults = (process: SimulatedProcess, node: Lightning):
   },
 })
 
+/** At times the node does not name the peers of a payment, as if it no longer knew their channels. */
+function withUnnamedPeers(process: SimulatedProcess, holds: HoldInvoices): Pick<HoldInvoices, 'find' | 'held' | 'changes'> {
+  const hidePeers = <T extends Invoice | undefined>(invoice: T): T =>
+    invoice && process.isInjected('peerUnnamed')
+      ? { ...invoice, htlcs: invoice.htlcs.map((htlc) => ({ ...htlc, peer: null })) }
+      : invoice
+  const faulty = withCallFaults(process, 'lightning.holds', holds, QUERY_FAULTS)
+  return {
+    find: async (paymentHash) => hidePeers(await faulty.find(paymentHash)),
+    held: async () => (await faulty.held()).map(hidePeers),
+    async *changes(paymentHash, signal) {
+      const open = (end: AbortSignal) => holds.changes(paymentHash, end)
+      for await (const invoice of streamWithFaults(process, 'lightning.holds.changes', signal, open, STREAM_FAULTS))
+        yield hidePeers(invoice)
+    },
+  }
+}
+
 /**
  * Converts `notAfter` from the monotonic clock of the process to the clock of the simulation, which the node reads. The deadline
  * `notAfter` limits only the sending of a call, so the delay of a late call is added to it.
@@ -46,7 +64,11 @@ const withPaymentFaults =
       notAfter === undefined ? {} : { notAfter: notAfter - clock.monotonicMs() + schedule.clock.monotonicMs() + lateMs }
     return call(
       'lightning.payments.pay',
-      (lateMs) => payments.pay(request, { ...options, ...inWorldTime(lateMs) }),
+      async (lateMs) => {
+        if (process.isInjected('paymentRefused') && !(await payments.find(decodePaymentRequest(request)?.paymentHash ?? '')))
+          return { state: 'failed', reason: 'refused' } as const
+        return payments.pay(request, { ...options, ...inWorldTime(lateMs) })
+      },
       CHANGE_FAULTS,
     )
   }
