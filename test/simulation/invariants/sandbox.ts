@@ -34,8 +34,6 @@ async function waitForDeliveries({ records, engine }: SimulatedWorld): Promise<v
   const { clock } = engine.schedule
   const until = clock.now() + BALANCE_TIMEOUT_MS
   const countOpen = (): number =>
-    records.rows<{ count: number }>(
-      "SELECT count(*) AS count FROM webhook_attempts WHERE status IN ('PENDING', 'IN_PROGRESS')",
-    )[0]?.count ?? 0
+    records.rows<{ count: number }>('SELECT count(*) AS count FROM webhook_attempts WHERE ended_at IS NULL')[0]?.count ?? 0
   while (countOpen() > 0 && clock.now() < until) await clock.sleep(500)
 }
