@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { memoryVault } from '@penstock/adapters/memory/vault.ts'
 import { sqlDeliveries } from '@penstock/adapters/sql/deliveries.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
@@ -42,6 +43,8 @@ export const createBody = (n: number): string =>
     transaction: { id: `${n}`, description: 'x'.repeat(100), metadata: 'y'.repeat(100), payment_request: 'z'.repeat(300) },
   })
 
+const ids = systemIds()
+
 const endpointIdOf = (n: number): string => `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`
 
 /** Stores deliveries that are due, in a database file. */
@@ -80,6 +83,7 @@ function createEvent(n: number, endpoints: number, now: number): DeliveryChange 
   return {
     kind: 'event',
     event: {
+      // Ids of facts are spread, as hashes are. Those of attempts increase.
       id: randomUUID(),
       envelopeId: `payment.completed:${n}`,
       environmentId: ENVIRONMENT_ID,
@@ -90,7 +94,7 @@ function createEvent(n: number, endpoints: number, now: number): DeliveryChange 
       body: createBody(n),
       createdAt: now,
     },
-    deliveries: [{ endpointId: endpointIdOf(endpoint), attemptId: randomUUID(), maxAttempts: 8 }],
+    deliveries: [{ endpointId: endpointIdOf(endpoint), attemptId: ids.uuid(), maxAttempts: 8 }],
   }
 }
 
