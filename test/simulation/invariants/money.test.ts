@@ -88,8 +88,11 @@ describe('the money check of payouts', () => {
   test('reports payouts to both the seller and the buyer', () =>
     expect(createCheck(...paid(MSAT), ...paid(MSAT, buyer), closed)).toThrow('paid once'))
   test("reports a seller's share with two creditors", () => expect(createCheck(closed, refuted)).toThrow('one creditor'))
-  test('reports a payout about which the operator decided twice', () =>
-    expect(createCheck(payoutDecided('seller'), payoutDecided('buyer'))).toThrow('decided once'))
+  test('reports a decision after a decision against the seller', () => {
+    for (const to of ['seller', 'buyer'] as const)
+      expect(createCheck(payoutDecided('buyer'), payoutDecided(to))).toThrow('decided against the seller once')
+    expect(createCheck(payoutDecided('seller'), payoutDecided('buyer'))).not.toThrow()
+  })
 })
 
 describe('the money check of settlements', () => {

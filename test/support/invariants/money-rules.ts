@@ -36,13 +36,16 @@ export function findBrokenRules({ orders, settledHashes, heldHashes, sentPayment
   ]
 }
 
-/** Checks that each order has one creditor and at most one decision of an operator, and that its postings are balanced. */
+/**
+ * Checks that each order has one creditor, that nothing is decided after a decision against its seller, and that its postings are
+ * balanced. A decision for the seller lifts the causes that are due; the payout may be refused, and another cause may follow.
+ */
 const checkFacts = ({ id, closedPayables, refutedLosses, decisions, unbalancedSums }: OrderModel): readonly BrokenRule[] => [
   ...(closedPayables.length + refutedLosses.length > 1
     ? [{ rule: 'one creditor', violation: `order ${id}: its payable was closed twice` }]
     : []),
-  ...(decisions.length > 1
-    ? [{ rule: 'decided once', violation: `order ${id} went to the ${decisions.join(' and to the ')}` }]
+  ...(decisions.slice(0, -1).some((to) => to !== 'seller')
+    ? [{ rule: 'decided against the seller once', violation: `order ${id} went to the ${decisions.join(' and to the ')}` }]
     : []),
   ...unbalancedSums.map((sumMsat) => ({
     rule: 'every posting is balanced',
