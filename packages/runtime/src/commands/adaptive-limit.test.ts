@@ -56,8 +56,8 @@ describe('a market with a capacity of twenty purchases per second', () => {
     assert.deepEqual(new Set(all.map(({ outcome }) => outcome)), new Set(['ready']))
   })
 
-  test('refuses no purchase in a burst that it completes in time', () => {
-    const all = run({ workMs, perSecond: (at) => (at % 30_000 < 1000 ? 55 : 5), endMs: 120_000 })
+  test('refuses no purchase in a burst that it completes in time, once its speed is known', () => {
+    const all = run({ workMs, perSecond: (at) => (at % 30_000 < 1000 && at > 1000 ? 55 : 5), endMs: 120_000 })
     assert.deepEqual(new Set(all.map(({ outcome }) => outcome)), new Set(['ready']))
   })
 
@@ -157,6 +157,26 @@ function countAdmitted(admission: ReturnType<typeof createAdaptiveLimit>): numbe
   while ('admitted' in admission.enter()) count++
   return count
 }
+
+test('a new market takes twenty purchases at once, and so does an idle one after an overload', () => {
+  let now = 0
+  const admission = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS)
+  const admit = () => {
+    const entry = admission.enter()
+    return 'admitted' in entry ? [entry.admitted] : []
+  }
+  const first = Array.from({ length: 100 }, admit).flat()
+  assert.equal(first.length, 20)
+  now = ANSWER_MS
+  for (const purchase of first) purchase.reportLate()
+  assert.ok(countAdmitted(admission) < 20)
+  // A replica that is idle for a minute forgets the overload.
+  const idle = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS)
+  for (const purchase of Array.from({ length: 20 }, () => idle.enter()))
+    if ('admitted' in purchase) purchase.admitted.reportLate()
+  now += 60_000
+  assert.ok(countAdmitted(idle) >= 20)
+})
 
 test.each([
   ['10 ms', 10],

@@ -24,9 +24,9 @@ const MIN_COMPLETED = 8
 const MIN_ENTERED = 8
 /** A purchase may queue for one fifth of the time for its answer; the rest is a reserve for later delays. */
 const QUEUE_SHARE = 5
-/** The limit at the start, and the bounds of the limit of a quiet market. */
-const INITIAL_LIMIT = 64
-const [MIN_QUIET_LIMIT, MAX_QUIET_LIMIT] = [16, INITIAL_LIMIT]
+/** The limit at the start, when the market's capacity is not known, and the bounds of the limit of a quiet market. */
+const INITIAL_LIMIT = 20
+const [MIN_QUIET_LIMIT, MAX_QUIET_LIMIT] = [INITIAL_LIMIT, 64]
 const MIN_LIMIT = 1
 /** The factor per quiet second by which the limit approaches the limit of a quiet market. */
 const RECOVERY_FACTOR = 1.25
@@ -60,6 +60,7 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
   const base = createWindowedMinimum(BASE_WINDOW_MS)
   let limit = INITIAL_LIMIT
   let perSecond = 0
+  let lastLeftAt = clock.monotonicMs()
   let sample = startSample(clock.monotonicMs(), 0, false)
 
   function review(now: number): void {
@@ -69,9 +70,8 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     const measured = measure(sample, inFlight, now)
     const baseMs = base.read(now) ?? 0
     const maxMs = Math.min(baseMs + maxQueueMs, answerMs / 2)
-    if (isSlow(sample, measured, { baseMs, maxMs })) limit = lowerLimit(limit, (measured.perSecond * maxMs) / SECOND_MS)
-    else if (sample.isFull) limit += measured.perSecond > 0 ? Math.max(1, limit / 4) : 0
-    else limit = moveToQuietLimit(limit, sample, baseMs > 0 ? maxMs / baseMs : INITIAL_LIMIT, overMs)
+    const idleMs = inFlight.size === 0 ? now - lastLeftAt : 0
+    limit = adaptLimit(limit, sample, measured, { baseMs, maxMs, overMs, idleMs })
     perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
     sample = startSample(now, inFlight.size, sample.isFull)
     observer.onLimit(limit)
@@ -81,9 +81,9 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     const leave = (): number => {
       inFlight.delete(entry)
       observer.onInFlight(inFlight.size)
-      const now = clock.monotonicMs()
-      review(now)
-      return now
+      lastLeftAt = clock.monotonicMs()
+      review(lastLeftAt)
+      return lastLeftAt
     }
     return {
       reportReady() {
@@ -146,6 +146,25 @@ function isSlow({ isLate, isFull, entered }: Sample, { quickestMs, queueMs }: Me
   if (isLate || quickestMs > maxMs) return true
   const isInLine = quickestMs > baseMs + (maxMs - baseMs) / QUEUE_SHARE
   return isInLine && ((isFull && queueMs > maxMs) || (entered >= MIN_ENTERED && queueMs > 2 * maxMs))
+}
+
+type Times = Bounds & {
+  /** Milliseconds since the last review. */
+  readonly overMs: number
+  /** Milliseconds without a purchase in flight until now. */
+  readonly idleMs: number
+}
+
+function adaptLimit(limit: number, sample: Sample, measured: Measured, { baseMs, maxMs, overMs, idleMs }: Times): number {
+  const moveToQuiet = (from: number, quietMs: number) =>
+    moveToQuietLimit(from, sample, baseMs > 0 ? maxMs / baseMs : INITIAL_LIMIT, quietMs)
+  if (isSlow(sample, measured, { baseMs, maxMs })) {
+    const lower = lowerLimit(limit, (measured.perSecond * maxMs) / SECOND_MS)
+    // This review may come long after the last purchase.
+    return idleMs > 0 ? moveToQuiet(lower, idleMs) : lower
+  }
+  if (sample.isFull) return limit + (measured.perSecond > 0 ? Math.max(1, limit / 4) : 0)
+  return moveToQuiet(limit, overMs)
 }
 
 /** Lowers the limit by at most half, because one slow second shows little. */
