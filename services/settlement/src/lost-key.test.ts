@@ -5,8 +5,8 @@ import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { FIRST_ORDER, type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
 import { settlementService } from './service.ts'
 
 let market: SettlementMarket
@@ -72,4 +72,20 @@ test('a hold whose node does not answer counts as open', async () => {
   const { lightning } = market.ports
   const ports = { ...market.ports, keyring: newKeyring(), lightning: { ...lightning, holds: { ...lightning.holds, find } } }
   await expect(run([bind(settlementService(), ports)], market.world.platform)).rejects.toThrow('put back the keyring')
+})
+
+test('after the settlement, settlement starts without the key and logs that the buyer cannot prove its payment', async () => {
+  const outpoint = await market.openAndRegister(await market.payHold())
+  market.control.mine(3)
+  await market.tell('SettleHold', { outpoint })
+  await market.fact('HoldSettled')
+  await market.stop()
+  const { keyId } = (await market.fact('HoldRequested')).data
+  const { platform } = market.world
+  vi.spyOn(platform.log, 'child').mockReturnValue(platform.log)
+  const error = vi.spyOn(platform.log, 'error')
+  await startWith(market.ports.keyring)
+  expect(error).not.toHaveBeenCalled()
+  await startWith(newKeyring())
+  expect(error).toHaveBeenCalledWith({ order: FIRST_ORDER, keyId }, expect.stringContaining('prove its payment'))
 })

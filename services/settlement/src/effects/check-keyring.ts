@@ -37,8 +37,13 @@ export async function checkKeyring(context: StartContext): Promise<void> {
 /** @returns the request of a hold that is open and needs a key that the keyring lacks */
 async function findUnopenedHold(context: StartContext, orderId: string): Promise<HoldRequest | undefined> {
   const hold = await readHold(context, orderId)
-  if (!hold?.request || !STATUSES_WITH_KEY.includes(hold.status)) return undefined
+  if (!hold?.request || ![...STATUSES_WITH_KEY, 'settled'].includes(hold.status)) return undefined
   if (canOpen(context.ports.keyring, orderId, hold.request)) return undefined
+  if (hold.status === 'settled') {
+    const { keyId } = hold.request
+    context.ports.log.error({ order: orderId, keyId }, 'the keyring lacks the key by which the buyer could prove its payment')
+    return undefined
+  }
   return (await isOpenAtNode(context, hold.request)) ? hold.request : undefined
 }
 
