@@ -29,7 +29,7 @@ export function addPayoutCommands(program: Command, context: CommandContext): vo
   addDecision(payout, context)
   for (const [name, description] of [
     ['replace', 'pay the seller with another invoice of its node'],
-    ['refund', 'pay the amount that is owed to the buyer, with an invoice of the buyer'],
+    ['refund', 'pay the amount that is owed to the buyer, with an invoice of the buyer; needs the decision key'],
   ] as const)
     addCommand(payout, name, description, `payout ${name} ${SAMPLE_ORDER_ID} lnbc1...`)
       .argument('<order>', "the order's id")

@@ -77,7 +77,7 @@ export const getRequestId = (request: object): string => ids.get(request) ?? ''
  */
 export const allowAllOrigins: RequestHandler = (request, response, next) => {
   response.set('access-control-allow-origin', '*')
-  response.set('access-control-expose-headers', 'x-request-id, retry-after, ratelimit, ratelimit-policy')
+  response.set('access-control-expose-headers', 'x-request-id, link, retry-after, ratelimit, ratelimit-policy')
   if (request.method !== 'OPTIONS') return next()
   response.set('access-control-allow-methods', 'GET, POST, OPTIONS')
   // The wildcard does not include `authorization`.

@@ -12,8 +12,10 @@ import {
   reopenLspHarness,
   makeOrderBody,
 } from './lsps1.fixture.ts'
+import { findOrderByPageHash } from '../market/read/orders.ts'
+import { hashPageToken } from '../pages/page-url.ts'
 import { createLspOpenApi } from './openapi.ts'
-import type { LspError } from './schemas.ts'
+import type { LspError, LspOrder } from './schemas.ts'
 
 useLspHarness()
 
@@ -45,6 +47,32 @@ describe('HTTP', () => {
       const init = { method: 'POST', headers: { 'content-type': type }, body: JSON.stringify(makeOrderBody()) }
       assert.equal((await raw('recommended//create_order', init)).status, 200, type)
     }
+  })
+
+  test("create_order tells the order's page, which takes the buyer's invoice, and get_order does not", async () => {
+    await addSeller(1)
+    const init = { method: 'POST', headers: json, body: JSON.stringify(makeOrderBody()) }
+    const created = await raw('cheapest/create_order', init)
+    const { order_id: id } = (await created.json()) as LspOrder
+    const url = /^<(https:.*)>; rel="alternate"; type="text\/html"$/.exec(created.headers.get('link') ?? '')?.[1] ?? assert.fail()
+    const { gateway } = lspHarness
+    const page = await findOrderByPageHash(gateway.views, hashPageToken(url.split('/orders/')[1] ?? ''))
+    assert.equal(page?.order.id, id)
+    const entry = (account: string, amountMsat: string) => ({ account, amountMsat })
+    await lspHarness.projectFacts('settlement', id, [
+      { type: 'HoldSettled', data: { settledAt: 1, receivedMsat: '3000000', confirmations: 3 } },
+      { type: 'LedgerPosted', data: { posting: 'settled', entries: [entry('received', '2000'), entry('payable', '-2000')] } },
+      { type: 'PayableClosed', data: { reason: 'The funding is gone.', height: 1912 } },
+      {
+        type: 'LedgerPosted',
+        data: { posting: 'owed-to-buyer', entries: [entry('payable', '2000'), entry('owed-to-buyer', '-2000')] },
+      },
+    ])
+    const read = await raw(`cheapest/get_order?order_id=${id}`, {})
+    const order = (await read.json()) as LspOrder
+    assertConforms('LspOrder', order)
+    assert.deepEqual(order.refund, { amount_msat: '2000' })
+    assert.ok(!JSON.stringify([order, [...read.headers]]).includes(url.split('/orders/')[1] ?? ''))
   })
 
   test('another method gets status 405 with the allowed methods, a preflight 204, and an unknown path 404', async () => {

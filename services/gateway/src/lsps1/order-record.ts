@@ -1,7 +1,7 @@
 import { isFailure, isPublishedStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
-import { toRefundRecord } from '../market/refund/refund-record.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
+import { getDueToBuyerMsat } from '../market/views/payout-due.ts'
 import type { OrderView } from '../market/views/order-view.ts'
 import type { LspOrder } from './schemas.ts'
 
@@ -66,8 +66,8 @@ export function toLspOrder(stored: StoredOrder, token = ''): LspOrder | undefine
   }
 }
 
-/** @returns the field `refund` if an amount is owed to the buyer */
-export function toLspRefund(gateway: Parameters<typeof toRefundRecord>[0], stored: StoredOrder): Pick<LspOrder, 'refund'> {
-  const refund = toRefundRecord(gateway, stored)
-  return refund ? { refund: { amount_msat: refund.msats, url: refund.url } } : {}
+/** @returns the field `refund` if an amount is owed to the buyer. It lacks the page, because sellers can read this answer. */
+export function toLspRefund({ hold }: Pick<StoredOrder, 'hold'>): Pick<LspOrder, 'refund'> {
+  const dueMsat = hold && getDueToBuyerMsat(hold.owed)
+  return dueMsat === undefined ? {} : { refund: { amount_msat: `${dueMsat}` } }
 }

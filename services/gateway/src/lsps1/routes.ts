@@ -21,6 +21,7 @@ import {
 } from './faults.ts'
 import { getInfo } from './info.ts'
 import { createLspOpenApi } from './openapi.ts'
+import { buildOrderUrl } from '../pages/page-url.ts'
 import { toLspOrder, toLspRefund } from './order-record.ts'
 import { createOrderBody, getOrderQuery, type LspOrder } from './schemas.ts'
 import { readRecordText } from '../read-record-text.ts'
@@ -70,7 +71,11 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
     const ip = toAddressKey(request.ip)
     // Counted together with `buy`, because both request a purchase.
     if (await isRateLimited(gateway, { name: 'buy', ip, perMinute: gateway.config.buyPerMinute }, response)) return
-    sendResult(response, await createOrder(gateway, nodeSources, type, body.data, ip))
+    const result = await createOrder(gateway, nodeSources, type, body.data, ip)
+    // Only the buyer learns the page of its order. Everybody who knows the order's id, like its sellers, reads `get_order`.
+    if ('order_id' in result)
+      response.set('link', `<${buildOrderUrl(gateway, result.order_id)}>; rel="alternate"; type="text/html"`)
+    sendResult(response, result)
   })
   return router
 }
@@ -91,7 +96,7 @@ async function getOrder(gateway: Gateway, type: LspType, id: string): Promise<Ls
   if (!found && (await isOrderUnavailable(views, id))) return unavailable(500, 'The order cannot be read just now; try again.')
   if (found?.order.terms.source !== `lsps1-${type}`) return lspOrderNotFound()
   const order = toLspOrder(found, await readRecordText(records, found.order.terms.record?.id ?? null, 'token'))
-  return order ? { ...order, ...toLspRefund(gateway, found) } : lspOrderNotFound()
+  return order ? { ...order, ...toLspRefund(found) } : lspOrderNotFound()
 }
 
 /** Mounts one method at a path. Other methods get status 405 with the allowed methods. */

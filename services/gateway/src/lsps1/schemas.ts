@@ -87,8 +87,11 @@ const channel = z.strictObject({
 })
 
 const refund = z.strictObject({
-  amount_msat: z.string().describe('The exact amount for an invoice of the buyer.'),
-  url: z.string().describe('The page that takes the invoice, with the preimage of the payment.'),
+  amount_msat: z
+    .string()
+    .describe(
+      "The exact amount for an invoice of the buyer. The order's page takes it: the `Link` header of `create_order` with rel=alternate.",
+    ),
 })
 
 export const lspOrder = z.strictObject({

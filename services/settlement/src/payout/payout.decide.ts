@@ -27,7 +27,10 @@ export const submitPayoutInvoice = (state: Settlement, { at, data }: CommandOf<'
 export const submitRefundInvoice = (state: Settlement, { at, data }: CommandOf<'SubmitRefundInvoice'>): SettlementDecision =>
   data.isProven
     ? submitInvoice(state, data, 'buyer', at)
-    : refuse('NOT_PROVEN', "The invoice has no valid proof; give it with the preimage of the order's payment.")
+    : refuse(
+        'NOT_PROVEN',
+        'The invoice has no valid proof: it needs the preimage of the payment, or "penstock payout refund" with the decision key.',
+      )
 
 type SubmittedInvoice = SettlementCommandData<'SubmitPayoutInvoice'>
 
