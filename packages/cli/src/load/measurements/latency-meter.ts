@@ -9,6 +9,7 @@ export const LATENCY_STEPS = [
   'payment held',
   'opening',
   'settled',
+  'refused',
   'get_order',
   'page',
   'start lag',

@@ -7,7 +7,7 @@ import type { LoadOrder } from './load-order.ts'
 import type { Arrival } from './arrival-schedule.ts'
 import type { OrderKind } from './mix.ts'
 import { createLoadCounters } from '../measurements/counters.ts'
-import { TIMED_OUT, RequestError, UNSENT } from '../market/request-error.ts'
+import { BUSY, TIMED_OUT, RequestError, UNSENT } from '../market/request-error.ts'
 import { createVirtualRun, type VirtualRun } from '../virtual-run.fixture.ts'
 
 let time: VirtualRun
@@ -129,6 +129,14 @@ test('errors are counted by request kind and error code', async () => {
   expect(run.counters.errorCounts()).toEqual([
     { where: 'abandon: order', code: 'HTTP 503', count: 3, first: 'the service is starting' },
   ])
+})
+
+test('a refused order is timed until its refusal, and counts as missing in no other step', async () => {
+  const { run, findLatency, invoice } = createRun(rejectLater(BUSY, 30))
+  await generateLoad(run, { arrivals: arrivalsEvery(100, 3), settings, progress: ignoreProgress })
+  expect(findLatency('refused')).toMatchObject({ count: 3, missing: 0 })
+  expect(findLatency('refused')?.p50Ms).toBeCloseTo(30, 0)
+  expect(invoice()).toBeUndefined()
 })
 
 test('an unanswered order is in the invoice latency with its wait, and counts as missing in the later steps', async () => {

@@ -47,7 +47,10 @@ export async function runOrderScenario(run: LoadRun, arrival: Arrival, stopwatch
       if (unansweredReason) stopwatch.recordUnansweredInvoice(unansweredReason)
       if (isThrottled(requestError)) run.holdBack(requestError.pauseMs ?? null)
       // A refused order has no further steps. Later orders start as scheduled, because the loop is open.
-      if (requestError.code === BUSY) stopwatch.end()
+      if (requestError.code === BUSY) {
+        stopwatch.recordStep('refused')
+        stopwatch.end()
+      }
     },
   )
   if (!placed) return

@@ -6,7 +6,7 @@ import type { LoadOutcome } from '../run-load.ts'
 const formatMs = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 const formatNumber = (value: number): string => value.toLocaleString('en')
 
-/** The steps that time single requests. They have their own chart, because ten lines in one chart are unreadable. */
+/** The steps that time single requests. They have their own chart, because so many lines in one chart are unreadable. */
 const REQUEST_STEPS: readonly LatencyStep[] = ['get_order', 'page', 'start lag', 'socket wait']
 
 export const renderPercentileCharts = ({ curves }: LoadOutcome): readonly string[] => [
