@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKafkaClient } from '@penstock/adapters/kafka/client.ts'
@@ -10,6 +9,7 @@ import { findBuyer } from '../../../test/support/market-client.ts'
 import type { TestCluster } from '../../../test/support/cluster.ts'
 import { measureDurations, openJsonClient } from '../callers.ts'
 import { computeQuantile } from '../harness.ts'
+import { listProcessTrees, readIfPresent } from './process-trees.ts'
 import { BUY_MUTATION } from '../../../test/support/market-operations.ts'
 
 /** The topics that a purchase passes through before its answer, in order. */
@@ -119,35 +119,13 @@ async function measureRecoveries(
 
 /** Measures each process with its descendants, in MiB of proportional set size (PSS): sharers divide the size of a page. */
 function measureMemory(cluster: TestCluster): ClusterFigure {
-  const children = mapChildProcesses()
-  const listDescendants = (pid: number): readonly number[] => [pid, ...(children.get(pid) ?? []).flatMap(listDescendants)]
   const readPssKib = (pid: number): number => Number(/^Pss:\s+(\d+)/m.exec(readIfPresent(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
-  const processTrees = cluster
-    .processes()
-    .flatMap(({ name, pid }) => (pid === undefined ? [] : [{ name, pids: listDescendants(pid) }]))
-  const byName = Map.groupBy(processTrees, ({ name }) => name)
+  const byName = Map.groupBy(listProcessTrees(cluster.processes()), ({ name }) => name)
   const figures = [...byName].map(
     ([name, all]) =>
       `${name} ${all.map(({ pids }) => Math.round(pids.reduce((sum, pid) => sum + readPssKib(pid), 0) / 1024)).join(' + ')}`,
   )
   return { description: 'memory of each process (proportional set size), MiB', figures: figures.join(', ') }
-}
-
-/** Reads a file of /proc. @returns an empty text if the process has ended */
-function readIfPresent(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function mapChildProcesses(): ReadonlyMap<number, readonly number[]> {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const parents = all.map(
-    (pid) => [Number(/^PPid:\s+(\d+)/m.exec(readIfPresent(`/proc/${pid}/status`))?.[1] ?? 0), Number(pid)] as const,
-  )
-  return new Map([...Map.groupBy(parents, ([parent]) => parent)].map(([parent, pairs]) => [parent, pairs.map(([, pid]) => pid)]))
 }
 
 const CALLERS = 32
