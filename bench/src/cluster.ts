@@ -10,26 +10,31 @@ import { compareBus } from './cluster/cluster-bus.ts'
 import { type ClusterFigure, BUY_TOPICS, measureMarket } from './cluster/cluster-market.ts'
 import { computeQuantile, type BenchmarkRow, judgeRow } from './harness.ts'
 import { renderMachineTable } from './machine.ts'
-import { measureOverload, renderOverloadTable, type OverloadReport, listMissedGoals } from './cluster/overload.ts'
+import { profileEnv, renderProfiles } from './cluster/cpu-profile.ts'
+import { measureOverload, type OverloadReport, sellForProfile } from './cluster/overload.ts'
+import { listMissedGoals, OVERLOAD_HEADING, renderOverload, renderOverloadPlot } from './cluster/overload-report.ts'
 import { formatAmount, formatBenchmarkTable } from './table.ts'
 
 /** Compares the bus with the bare client, and measures a whole cluster. The exit code is 1 if a figure misses its target. */
 const USAGE = `npm run bench:cluster [-- --write]   prints the figures; --write also writes docs/benchmarks-cluster.md
                       [-- --quick]   a short run that only shows that the benchmark still works
-                      [-- --overload]   only the open loop at multiples of the capacity; --write replaces that part of the page`
-const OVERLOAD_HEADING = '## Beyond its capacity'
+                      [-- --overload]   only the open loop at multiples of the capacity; --write replaces that part of the page
+                      [-- --profile]   only some sales; prints the functions of each process that use most CPU`
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
+const OVERLOAD_PLOT = new URL('../../docs/images/overload.svg', import.meta.url)
 const REPLICAS = 2
 
 const {
   quick: isQuick,
   write: isWriting,
   overload: isOverloadAlone,
+  profile: isProfiling,
 } = parseCommandOptions(
   {
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     overload: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
   },
   USAGE,
 )
@@ -40,11 +45,18 @@ if (missing !== undefined) {
 }
 const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
 const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
+const overloadSettings = { ...settings, PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
+const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
+if (isProfiling) {
+  await profileSales()
+  rmSync(folder, { recursive: true, force: true })
+  process.exit(0)
+}
 if (isOverloadAlone) {
   const overloads = await measureBeyondCapacity()
   rmSync(folder, { recursive: true, force: true })
   if (isWriting)
-    writePage(`${readFileSync(PAGE, 'utf8').split(OVERLOAD_HEADING)[0]?.trimEnd()}\n\n${renderOverload(overloads)}\n`)
+    writePage(`${readFileSync(PAGE, 'utf8').split(OVERLOAD_HEADING)[0]?.trimEnd()}\n\n${renderOverload(overloads)}\n`, overloads)
   process.exit(listMissedGoals(overloads).length > 0 && !isQuick ? 1 : 0)
 }
 console.error('bus ...')
@@ -66,7 +78,7 @@ await cluster.stop()
 console.log(figures.map(({ description, figures: values }) => `${description}: ${values}`).join('\n'))
 const overloads = await measureBeyondCapacity()
 rmSync(folder, { recursive: true, force: true })
-if (isWriting) writePage(renderClusterPage(rows, figures, overloads, versions))
+if (isWriting) writePage(renderClusterPage(rows, figures, overloads, versions), overloads)
 const missedTargets = [
   ...rows.filter((row) => judgeRow(row)?.hasMissed).map(({ description }) => description),
   ...listMissedGoals(overloads),
@@ -77,16 +89,25 @@ process.exit(missedTargets.length > 0 && !isQuick ? 1 : 0)
 /** Measures one replica of each service under an open loop, and prints the results. */
 async function measureBeyondCapacity(): Promise<OverloadReport> {
   console.error('beyond capacity ...')
-  const overloadCluster = await startCluster(join(folder, 'overload'), {
-    replicas: 1,
-    env: { ...settings, PENSTOCK_OPEN_WINDOW_SECONDS: '21600' },
-  })
-  const overloads = await measureOverload(overloadCluster, isQuick ? { seconds: 5, callers: 4 } : { seconds: 40, callers: 8 })
+  const overloadCluster = await startCluster(join(folder, 'overload'), { replicas: 1, env: overloadSettings })
+  const overloads = await measureOverload(overloadCluster, overloadSize)
   await overloadCluster.stop()
-  console.log(renderOverloadTable(overloads))
-  console.log(`half a minute after four times the capacity: invoice p50 ${Math.round(overloads.afterwardsMs ?? 0)} ms`)
+  console.log(renderOverload(overloads))
   for (const fault of listMissedGoals(overloads)) console.error(`short: ${fault}`)
   return overloads
+}
+
+/** Profiles every process of a cluster with one replica of each service. A profile slows the cluster, so it measures no times. */
+async function profileSales(): Promise<void> {
+  const profiles = join(folder, 'profiles')
+  const profiledCluster = await startCluster(join(folder, 'profiled'), {
+    replicas: 1,
+    env: { ...overloadSettings, ...profileEnv(profiles) },
+  })
+  const sold = await sellForProfile(profiledCluster, overloadSize)
+  const names = new Map(profiledCluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [[pid, name] as const])))
+  await profiledCluster.stop()
+  console.log(`${Math.round(sold)} sales, and the start of each process\n\n${renderProfiles(profiles, names)}`)
 }
 
 /** Reads the versions of Kafka and PostgreSQL. The machine table adds the versions of npm packages itself. */
@@ -101,9 +122,10 @@ async function readVersions({ postgresUrl }: TestCluster): Promise<readonly (rea
   ]
 }
 
-function writePage(text: string): void {
+function writePage(text: string, overloads: OverloadReport): void {
   writeFileSync(PAGE, text)
-  console.error('docs/benchmarks-cluster.md is written.')
+  writeFileSync(OVERLOAD_PLOT, renderOverloadPlot(overloads))
+  console.error('docs/benchmarks-cluster.md and docs/images/overload.svg are written.')
 }
 
 function renderClusterPage(
@@ -125,16 +147,6 @@ function renderClusterPage(
     renderOverload(overloads),
   ]
   return `${lines.join('\n\n')}\n`
-}
-
-/** Renders the last part of the page. `--overload` replaces only this part, so the part has its own date. */
-function renderOverload(overloads: OverloadReport): string {
-  return [
-    OVERLOAD_HEADING,
-    `Measured on ${new Date().toISOString().slice(0, 10)}; \`npm run bench:cluster -- --overload --write\` measures only this part. The cluster has one replica of each service. Eight buyers each pay as soon as they have an invoice, and then buy again. The capacity is the rate at which the cluster sells channels to them: ${overloads.capacityPerSecond.toFixed(2)} per second. Then an open loop places orders at multiples of the capacity, for 40 s each. The targets at four times the capacity: at least 0.6 of the highest rate of sales, no paid order without a channel, and half a minute later again the usual time to an invoice. In the table, \`times\` is the multiple of the capacity, and \`due\` is the number of orders that the loop had to place.`,
-    renderOverloadTable(overloads),
-    `Half a minute after the load of four times the capacity, at half the capacity, the median time to an invoice was ${Math.round(overloads.afterwardsMs ?? 0)} ms.`,
-  ].join('\n\n')
 }
 
 function renderRow(row: BenchmarkRow): string {

@@ -3,18 +3,27 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { resolveMarketAddress } from '@penstock/cli/load/market/market-address.ts'
 import { listFailures, computeGoodput } from '@penstock/cli/load/report/outcome-format.ts'
+import type { LatencyStep } from '@penstock/cli/load/measurements/latency-meter.ts'
+import { scheduleArrivals } from '@penstock/cli/load/orders/arrival-schedule.ts'
+import type { SecondSample } from '@penstock/cli/load/orders/generator.ts'
 import { type LoadOutcome, runLoad } from '@penstock/cli/load/run-load.ts'
 import type { LoadSettings } from '@penstock/cli/load/settings.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { findBuyer } from '../../../test/support/market-client.ts'
 import type { TestCluster } from '../../../test/support/cluster.ts'
 import { openJsonClient } from '../callers.ts'
+import { type CpuReport, measureCpu, measureIdleCpu, measureReferenceMs } from './cpu.ts'
+import { findRecoveryMs, probeUntilNormal } from './recovery.ts'
 
 export type OverloadSize = {
   /** Duration of each load. */
   readonly seconds: number
   readonly callers: number
+  /** Duration of the measurement of the idle cluster. */
+  readonly idleSeconds: number
 }
+
+export type Latency = { readonly p50Ms: number | null; readonly p99Ms: number | null }
 
 /** The outcome of an open loop, which places orders at a given rate without waiting for earlier orders. */
 export type OverloadResult = {
@@ -27,7 +36,11 @@ export type OverloadResult = {
   readonly goodput: number
   /** Orders that were paid, and whose hold was cancelled without a channel. */
   readonly lost: number
-  readonly invoiceMs: number | null
+  /** From the due time of an order to its invoice. */
+  readonly buy: Latency
+  /** From the due time of an order to its refusal. */
+  readonly refusal: Latency
+  readonly getOrder: Latency
   readonly settledMs: number | null
   /** Faults that the load generator found, one sentence each. */
   readonly faults: readonly string[]
@@ -35,43 +48,85 @@ export type OverloadResult = {
 export type OverloadReport = {
   readonly capacityPerSecond: number
   readonly loads: readonly OverloadResult[]
-  /** Median time to an invoice at half the capacity, starting half a minute after the heaviest load. */
-  readonly afterwardsMs: number | null
+  /** The CPU of the lightest load. */
+  readonly cpu: CpuReport
+  /** From the last order of the heaviest load to normal invoice times; null if they did not return within the limit. */
+  readonly recoveryMs: number | null
 }
 
 const LOAD_FACTORS = [0.5, 1, 2, 4] as const
-const RECOVERY_DELAY_MS = 30_000
+const [LIGHTEST] = LOAD_FACTORS
+const HEAVIEST = Math.max(...LOAD_FACTORS)
+const RECOVERY_LIMIT_MS = 120_000
 const SALE_TIMEOUT_MS = 120_000
 const DRAIN_MS = 180_000
 const QUIET_MS = 45_000
+/** Connections of the probes, each of which may be without an answer until the limit. */
+const PROBE_CONNECTIONS = RECOVERY_LIMIT_MS / 1000
 
 const BUY_MUTATION = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   order { transaction_id } payment { lightning_invoice } } } }`
+const createBuyBody = (uri: string): string =>
+  JSON.stringify({ query: BUY_MUTATION, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
 
 /**
  * Measures the capacity: the channels per second that the cluster sells to buyers that each wait for their invoice. Then an
- * open loop places orders at multiples of the capacity.
+ * open loop places orders at multiples of the capacity. The CPU is measured when the cluster is idle, and at the lightest load.
  */
 export async function measureOverload(cluster: TestCluster, size: OverloadSize): Promise<OverloadReport> {
   const capacityPerSecond = await measureCapacity(cluster, size)
   console.error(`  ${capacityPerSecond.toFixed(2)} a second`)
+  const idle = await measureIdleCpu(cluster, size.idleSeconds * 1000)
+  const referenceBeforeMs = measureReferenceMs()
   const loads: OverloadResult[] = []
-  for (const factor of LOAD_FACTORS) {
-    const load = toOverloadResult(factor, await runOpenLoop(cluster, capacityPerSecond * factor, size.seconds))
+  const addLoad = (factor: number, outcome: LoadOutcome): OverloadResult => {
+    const load = toOverloadResult(factor, outcome)
     console.error(`  ${JSON.stringify(load)}`)
     loads.push(load)
+    return load
   }
-  // Repeats the heaviest load. Half a minute after its end, a light load measures whether the market has recovered.
-  const [, recovered] = await Promise.all([
-    runOpenLoop(cluster, capacityPerSecond * (LOAD_FACTORS.at(-1) ?? 1), size.seconds),
-    sleep(size.seconds * 1000 + RECOVERY_DELAY_MS).then(() => runOpenLoop(cluster, capacityPerSecond / 2, size.seconds)),
-  ])
-  return { capacityPerSecond, loads, afterwardsMs: findInvoiceMedianMs(recovered) }
+  const { result, ...window } = await measureCpu(cluster, () =>
+    runOpenLoop(cluster, createLoadSettings(capacityPerSecond * LIGHTEST, size.seconds)),
+  )
+  const lightest = addLoad(LIGHTEST, result)
+  const referenceMs = (referenceBeforeMs + measureReferenceMs()) / 2
+  const cpu = { idle, load: window, sold: lightest.sold, referenceMs }
+  for (const factor of LOAD_FACTORS.slice(1, -1))
+    addLoad(factor, await runOpenLoop(cluster, createLoadSettings(capacityPerSecond * factor, size.seconds)))
+  const settings = createLoadSettings(capacityPerSecond * HEAVIEST, size.seconds)
+  const { outcome, recoveryMs } = await measureRecovery(cluster, settings, lightest.buy.p50Ms ?? 0)
+  addLoad(HEAVIEST, outcome)
+  return { capacityPerSecond, loads, cpu, recoveryMs }
+}
+
+/** Sells at the capacity and at half of it, for a profile of the functions that a sale needs. */
+export async function sellForProfile(cluster: TestCluster, size: OverloadSize): Promise<number> {
+  const capacityPerSecond = await measureCapacity(cluster, size)
+  const outcome = await runOpenLoop(cluster, createLoadSettings(capacityPerSecond * LIGHTEST, size.seconds))
+  return capacityPerSecond * size.seconds + outcome.buyerResults.sold
+}
+
+/** Runs a load, and sends probes from its last order until the invoice times are normal. */
+async function measureRecovery(cluster: TestCluster, settings: LoadSettings, normalMs: number) {
+  const { uri } = await findBuyer(cluster)
+  const client = openJsonClient(`${cluster.url}/graphql`, PROBE_CONNECTIONS)
+  const { promise: loadEnd, resolve: endLoad } = Promise.withResolvers<void>()
+  const lastDueMs = scheduleArrivals(settings).at(-1)?.atMs ?? 0
+  const onSecond = ({ atMs }: SecondSample): void => void sleep(Math.max(0, lastDueMs - atMs)).then(endLoad)
+  const loading = runOpenLoop(cluster, settings, onSecond)
+  try {
+    await Promise.race([loadEnd, loading])
+    const probes = await probeUntilNormal(client.call, createBuyBody(uri), normalMs, RECOVERY_LIMIT_MS)
+    console.error(`  ${JSON.stringify(probes.map(({ tookMs }) => tookMs && Math.round(tookMs)))} ms afterwards`)
+    return { outcome: await loading, recoveryMs: findRecoveryMs(probes, normalMs) }
+  } finally {
+    client.close()
+  }
 }
 
 async function measureCapacity(cluster: TestCluster, { seconds, callers }: OverloadSize): Promise<number> {
   const { uri, alias } = await findBuyer(cluster)
-  const body = JSON.stringify({ query: BUY_MUTATION, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
+  const body = createBuyBody(uri)
   const client = openJsonClient(`${cluster.url}/graphql`, callers)
   const buyOnce = async () => {
     const text = await client.call(body)
@@ -113,28 +168,33 @@ async function waitForQuiescence(cluster: TestCluster): Promise<void> {
   await waitUntil('unchanged balances', isQuiet, DRAIN_MS, 1000)
 }
 
-async function runOpenLoop({ url, dataDir }: TestCluster, ratePerSecond: number, seconds: number): Promise<LoadOutcome> {
-  const settings: LoadSettings = {
-    orders: Math.ceil(ratePerSecond * seconds),
-    ratePerSecond,
-    arrivals: 'poisson',
-    mix: [{ word: 'buy', percent: 100 }],
-    seed: 1,
-    durationMs: seconds * 1000,
-    privatePercent: 0,
-    maxInFlight: 100_000,
-    drainMs: DRAIN_MS,
-    timeoutMs: 30_000,
-    pollMs: 1000,
-    to: [],
-    sellers: null,
-    allowErrors: 0,
-    allowUnfinished: false,
-    allowShed: false,
-  }
+const createLoadSettings = (ratePerSecond: number, seconds: number): LoadSettings => ({
+  orders: Math.ceil(ratePerSecond * seconds),
+  ratePerSecond,
+  arrivals: 'poisson',
+  mix: [{ word: 'buy', percent: 100 }],
+  seed: 1,
+  durationMs: seconds * 1000,
+  privatePercent: 0,
+  maxInFlight: 100_000,
+  drainMs: DRAIN_MS,
+  timeoutMs: 30_000,
+  pollMs: 1000,
+  to: [],
+  sellers: null,
+  allowErrors: 0,
+  allowUnfinished: false,
+  allowShed: false,
+})
+
+async function runOpenLoop(
+  { url, dataDir }: TestCluster,
+  settings: LoadSettings,
+  progress: (second: SecondSample) => void = () => undefined,
+): Promise<LoadOutcome> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
   const interrupt = new AbortController().signal
-  return runLoad({ marketAddress: await resolveMarketAddress(url, false), token, settings, interrupt, progress: () => undefined })
+  return runLoad({ marketAddress: await resolveMarketAddress(url, false), token, settings, interrupt, progress })
 }
 
 const toOverloadResult = (factor: number, outcome: LoadOutcome): OverloadResult => ({
@@ -145,65 +205,14 @@ const toOverloadResult = (factor: number, outcome: LoadOutcome): OverloadResult 
   sold: outcome.buyerResults.sold,
   goodput: computeGoodput(outcome),
   lost: outcome.buyerResults.paidUnserved,
-  invoiceMs: findInvoiceMedianMs(outcome),
-  settledMs: findMedianMs(outcome, 'settled'),
+  buy: findLatency(outcome, 'invoice (buy)'),
+  refusal: findLatency(outcome, 'refused'),
+  getOrder: findLatency(outcome, 'get_order'),
+  settledMs: findLatency(outcome, 'settled').p50Ms,
   faults: listFailures(outcome),
 })
 
-const findMedianMs = ({ latencies }: LoadOutcome, step: string): number | null =>
-  latencies.find((latency) => latency.step === step)?.p50Ms ?? null
-const findInvoiceMedianMs = (outcome: LoadOutcome): number | null => findMedianMs(outcome, 'invoice (buy)')
-
-/** Lists the missed goals, one sentence each. */
-export function listMissedGoals({ loads, afterwardsMs }: OverloadReport): readonly string[] {
-  const peak = Math.max(...loads.map(({ goodput }) => goodput))
-  const heaviest = loads.at(-1)
-  const normalMs = loads[0]?.invoiceMs ?? null
-  return [
-    ...(heaviest && heaviest.goodput < MIN_GOODPUT_SHARE * peak
-      ? [`goodput ${heaviest.goodput.toFixed(2)} of a peak of ${peak.toFixed(2)}`]
-      : []),
-    ...loads.filter(({ lost }) => lost > 0).map(({ factor, lost }) => `${lost} paid orders without a channel at ${factor} times`),
-    ...(normalMs !== null && (afterwardsMs ?? Infinity) > MAX_INVOICE_FACTOR * normalMs
-      ? [`invoices take ${afterwardsMs} ms afterwards, and ${normalMs} ms before`]
-      : []),
-    ...loads.flatMap(({ factor, faults }) => faults.map((fault) => `at ${factor} times: ${fault}`)),
-  ]
-}
-
-/** Minimum goodput at the heaviest load, as a share of the highest goodput. */
-const MIN_GOODPUT_SHARE = 0.6
-/** Maximum ratio of the median invoice time after the overload to the median before. Without overload, medians vary by less. */
-const MAX_INVOICE_FACTOR = 2
-
-export function renderOverloadTable({ loads }: OverloadReport): string {
-  const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
-  const ms = (value: number | null): string => (value === null ? '-' : `${Math.round(value).toLocaleString('en')} ms`)
-  return [
-    row([
-      'times',
-      'orders a second',
-      'due',
-      'refused',
-      'sold',
-      'sold a second',
-      'paid, no channel',
-      'invoice p50',
-      'settled p50',
-    ]),
-    row(['---:', '---:', '---:', '---:', '---:', '---:', '---:', '---:', '---:']),
-    ...loads.map((load) =>
-      row([
-        load.factor,
-        load.perSecond.toFixed(2),
-        load.due,
-        load.refused,
-        load.sold,
-        load.goodput.toFixed(2),
-        load.lost,
-        ms(load.invoiceMs),
-        ms(load.settledMs),
-      ]),
-    ),
-  ].join('\n')
+function findLatency({ latencies }: LoadOutcome, wantedStep: LatencyStep): Latency {
+  const { p50Ms = null, p99Ms = null } = latencies.find(({ step }) => step === wantedStep) ?? {}
+  return { p50Ms, p99Ms }
 }
