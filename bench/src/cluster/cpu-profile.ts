@@ -25,7 +25,11 @@ export const profileEnv = (folder: string): Readonly<Record<string, string>> => 
   NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_INTERVAL_US}`,
 })
 
-/** Sums the self time of each function over several profiles. @returns the longest time first, without idle time */
+/**
+ * Sums the self time of each function over several profiles. On a busy machine it includes waits for a core, so only the shares
+ * of functions are comparable.
+ * @returns the longest time first, without idle time
+ */
 export function sumSelfTimes(profiles: readonly CpuProfile[]): readonly FunctionTime[] {
   const selfUs = new Map<string, number>()
   for (const { nodes, samples, timeDeltas } of profiles) {
@@ -42,12 +46,13 @@ export function sumSelfTimes(profiles: readonly CpuProfile[]): readonly Function
     .toSorted((a, b) => b.selfMs - a.selfMs)
 }
 
+const ANONYMOUS = '(anonymous)'
 const REPOSITORY = new URL('../../../', import.meta.url).href
 
 function formatFunction({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
-  if (url === '') return functionName
+  if (url === '') return functionName || ANONYMOUS
   const [, inPackage] = /^.*\/node_modules\/(.*)$/.exec(url) ?? []
-  return `${functionName || '(anonymous)'} ${inPackage ?? url.replace(REPOSITORY, '')}:${lineNumber + 1}`
+  return `${functionName || ANONYMOUS} ${inPackage ?? url.replace(REPOSITORY, '')}:${lineNumber + 1}`
 }
 
 /** Renders the functions with the longest self time of each process. @param names the names of the processes by their ids */
@@ -71,5 +76,5 @@ export function renderFunctions(processName: string, times: readonly FunctionTim
     .map(
       ({ name, selfMs }) => `${selfMs.toFixed(0).padStart(8)} ms ${((selfMs / total) * 100).toFixed(1).padStart(5)} %  ${name}`,
     )
-  return [`${processName}: ${(total / 1000).toFixed(1)} s of CPU`, ...lines].join('\n')
+  return [`${processName}: ${(total / 1000).toFixed(1)} s without idle time`, ...lines].join('\n')
 }
