@@ -43,6 +43,8 @@ type LoadRunOptions = {
   /** Ctrl-C: no more orders start, the final checks are cut short, and the run reports its measurements so far. */
   readonly interrupt: AbortSignal
   readonly progress: (second: SecondSample) => void
+  /** Called when no further order starts. Orders may still be in flight. */
+  readonly onArrivalsEnd?: () => void
   readonly clock?: LoadClock
   readonly openTransport?: typeof openHttpTransport
 }
@@ -54,7 +56,7 @@ const CHECKS_LIMIT_MS = 15 * 60_000
 
 /** Loads a market, and checks the result at the end. @throws Failure if the run cannot start */
 export async function runLoad(options: LoadRunOptions): Promise<LoadOutcome> {
-  const { marketAddress, token, settings, interrupt, progress, clock = processClock } = options
+  const { marketAddress, token, settings, interrupt, progress, onArrivalsEnd, clock = processClock } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([interrupt, stop.signal])
   const counters = createLoadCounters()
@@ -77,7 +79,7 @@ export async function runLoad(options: LoadRunOptions): Promise<LoadOutcome> {
     drain.startLoad()
     const loadStartedAt = clock.monotonicMs()
     const sideJobs = runSideJobs(run, manualOrders, settings)
-    const generated = await generateLoad(run, { arrivals, settings, progress })
+    const generated = await generateLoad(run, { arrivals, settings, progress, onArrivalsEnd })
     const tookMs = clock.monotonicMs() - loadStartedAt
     stop.abort()
     drain.startChecks(settings.drainMs + CHECKS_LIMIT_MS, probe)

@@ -123,6 +123,19 @@ test('a run ends at the drain limit, and at once after Ctrl-C', async () => {
   expect(stopped.run.counters.arrived).toBe(1)
 })
 
+test('the end of the arrivals is reported once, while orders are still in flight', async () => {
+  const { run, stop } = createRun(() => pause(5000).then(createPurchase))
+  const startedAt = time.now()
+  const ends: number[] = []
+  const onArrivalsEnd = (): void => void ends.push(time.now() - startedAt)
+  const arrivals = arrivalsEvery(100, 3)
+  await generateLoad(run, { arrivals, settings, progress: ignoreProgress, onArrivalsEnd })
+  expect(ends).toEqual([200])
+  stop.abort()
+  await generateLoad(run, { arrivals, settings, progress: ignoreProgress, onArrivalsEnd })
+  expect(ends).toHaveLength(2)
+})
+
 test('errors are counted by request kind and error code', async () => {
   const { run } = createRun(() => Promise.reject(new RequestError('HTTP 503', 'the service is starting')))
   await generateLoad(run, { arrivals: arrivalsEvery(1, 3), settings, progress: ignoreProgress })

@@ -23,6 +23,8 @@ type Options = {
   readonly arrivals: readonly Arrival[]
   readonly settings: Pick<LoadSettings, 'maxInFlight' | 'drainMs'>
   readonly progress: (second: SecondSample) => void
+  /** Called when no further order starts. Orders may still be in flight. */
+  readonly onArrivalsEnd?: (() => void) | undefined
 }
 
 const SECOND_MS = 1000
@@ -33,7 +35,7 @@ const SECOND_MS = 1000
  */
 export async function generateLoad(
   run: Omit<LoadRun, 'holdBack'>,
-  { arrivals, settings, progress }: Options,
+  { arrivals, settings, progress, onArrivalsEnd }: Options,
 ): Promise<GeneratedLoad> {
   const { counters, meter, clock, signal } = run
   const canPay = run.targets.simulation !== null && run.targets.buyers.every(({ alias }) => alias !== null)
@@ -63,6 +65,7 @@ export async function generateLoad(
     if (errors.length > 0 || !(await sleepUntil(clock, dueAt, signal))) break
     start(arrival, dueAt)
   }
+  onArrivalsEnd?.()
   const isDrained = await waitForOrders(runningOrders, settings.drainMs, clock, signal)
   samplingAbort.abort()
   const seconds = await sampled
