@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { LoadContext } from '../load/run-command.ts'
+import type { LoadContext } from '../load/load-access.ts'
 import {
   ARRIVAL_PATTERNS,
   createCountParser,
@@ -39,6 +39,7 @@ type LoadOptions = Omit<
   readonly sellers?: LoadSettings['sellers']
   readonly allowUnfinished?: boolean
   readonly allowShed?: boolean
+  readonly curve?: boolean
   readonly out?: string
   readonly iOwnThis?: boolean
   readonly json?: boolean
@@ -54,6 +55,14 @@ export function addLoadCommand(program: Command, context: LoadContext): void {
   addLimitOptions(command)
   command.action(async (options: LoadOptions) => {
     // Other commands start faster, because they do not load this code.
+    if (options.curve === true) {
+      const [{ runCurveCommand }, { toCurveSettings }] = await Promise.all([
+        import('../load/curve/curve-command.ts'),
+        import('../load/curve/curve-settings.ts'),
+      ])
+      const isGiven = (option: string): boolean => command.getOptionValueSource(option) === 'cli'
+      return runCurveCommand({ ...options, settings: toCurveSettings(toSettings(options), isGiven) }, context)
+    }
     const { runLoadCommand } = await import('../load/run-command.ts')
     await runLoadCommand({ ...options, settings: toSettings(options) }, context)
   })
@@ -79,6 +88,10 @@ function addWorkloadOptions(command: Command): void {
       '--to <uri>',
       'a node that receives the channels (may be repeated; default: the buyers of the simulation)',
       parseNodeUri,
+    )
+    .option(
+      '--curve',
+      'find the capacity from --rate on, then load the market at 0.5, 1, 2 and 4 times of it, for --duration each (default: 30s); fail on a lost paid order',
     )
     .option('--out <file>', 'write the report to this file, as one self-contained page')
 }

@@ -25,11 +25,13 @@ export const ARRIVAL_PATTERNS = ['constant', 'poisson'] as const
 
 const createArgumentError = (sentence: string): InvalidArgumentError => new InvalidArgumentError(sentence)
 
+export const MAX_RATE = 1000
+
 /** @throws InvalidArgumentError */
 export function parseRate(text: string): number {
   const perSecond = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-  if (!(perSecond >= 0.001 && perSecond <= 1000))
-    throw createArgumentError('It must be a number of orders per second, from 0.001 to 1000.')
+  if (!(perSecond >= 0.001 && perSecond <= MAX_RATE))
+    throw createArgumentError(`It must be a number of orders per second, from 0.001 to ${MAX_RATE}.`)
   return perSecond
 }
 

@@ -15,7 +15,11 @@ const GET_ORDER_QUERY = `query Load($id: String!) { user { market { orders { get
 /** The buyer of manual orders: an account, and the offer that it buys from. */
 export type ManualBuyer = { readonly bearer: string; readonly offerId: string; readonly sizeSat: string }
 
-export async function placeBuyOrder(market: LoadMarket, { uri }: BuyerNode, { kind, isPrivate }: Arrival) {
+export async function placeBuyOrder(
+  market: LoadMarket,
+  { uri }: BuyerNode,
+  { kind, isPrivate }: Pick<Arrival, 'kind' | 'isPrivate'>,
+) {
   const input = { connection_uri: uri, usd_cents: USD_CENTS, options: { private: isPrivate } }
   const purchase = getValueAt(await market.graphql(BUY_MUTATION, { input }), 'liquidity.buy')
   const order = createLoadOrder({

@@ -6,7 +6,12 @@ import { listReportNotes } from './report-notes.ts'
 import { formatMix } from '../orders/mix.ts'
 
 /** The reasons for which the run fails, one sentence per reason. */
-export function listFailures({ checks, counts, settings, errors }: LoadOutcome): readonly string[] {
+export function listFailures({
+  checks,
+  counts,
+  settings,
+  errors,
+}: Pick<LoadOutcome, 'checks' | 'counts' | 'settings' | 'errors'>): readonly string[] {
   const failed = checks
     .filter(({ outcome }) => outcome === 'fail')
     .map(({ name, detail }) => `"${name}" fails: ${toSentence(detail)}`)
