@@ -192,7 +192,7 @@ test('the JSON and the text have the same figures', () => {
   expect(text).toMatch(/VALID_CHANNEL_OPENING +48/)
 })
 
-test('lines stay within the chart, one point becomes a dot, and no points give no chart', () => {
+test('lines stay within the chart, one point becomes a dot, zeros have an axis, and no points give no chart', () => {
   const chart = (points: readonly (readonly [number, number])[], isLog = false): string =>
     renderLineChart({ title: 'A', series: [{ name: 'a', points }], xLabel: 'x', y: String, isLog })
   const [, pointList = ''] =
@@ -212,6 +212,15 @@ test('lines stay within the chart, one point becomes a dot, and no points give n
   }
   expect(chart([[0, 0]])).toContain('<circle')
   expect(chart([])).toBe('')
+  const ticksOf = (svg: string) => [...svg.matchAll(/<line class="grid".*?<text[^>]*>([^<]*)</g)].map(([, text]) => text)
+  expect(
+    ticksOf(
+      chart([
+        [1, 0],
+        [2, 0],
+      ]),
+    ),
+  ).toEqual(['0', '0.5', '1'])
   expect(renderBarChart('B', [])).toBe('')
 })
 

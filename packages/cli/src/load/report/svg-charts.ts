@@ -95,10 +95,12 @@ const TICK_STEPS = [1, 2, 5, 10]
 
 /** About four round numbers, from the lowest value to at least the highest. */
 function createEvenTicks(least: number, highest: number, text: (value: number) => string): readonly AxisTick[] {
-  const rough = Math.max(highest - least, Number.MIN_VALUE) / 4
+  // Without a positive value, the axis ends at 1.
+  const span = highest > least ? highest - least : 1
+  const rough = span / 4
   const magnitude = 10 ** Math.floor(Math.log10(rough))
   const step = (TICK_STEPS.find((one) => one * magnitude >= rough) ?? 10) * magnitude
-  const count = Math.max(1, Math.ceil((highest - least) / step))
+  const count = Math.max(1, Math.ceil(span / step))
   return Array.from({ length: count + 1 }, (_, index) => ({
     at: least + index * step,
     text: text(Number((least + index * step).toPrecision(6))),
