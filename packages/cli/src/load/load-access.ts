@@ -5,7 +5,7 @@ import type { CommandContext } from '../command-context.ts'
 import { isThisMachine, type MarketAddress, resolveMarketAddress } from './market/market-address.ts'
 import { RequestError } from './market/request-error.ts'
 import { openProgressLine } from './progress.ts'
-import { type LoadOutcome, runLoad } from './run-load.ts'
+import { type LoadOutcome, type LoadRunOptions, runLoad } from './run-load.ts'
 import type { LoadSettings } from './settings.ts'
 
 export type LoadContext = CommandContext & { readonly env: CliEnv; readonly err: (text: string) => void }
@@ -42,11 +42,7 @@ function requireWritable(reportFile: string): void {
   }
 }
 
-type ShownLoad = {
-  readonly settings: LoadSettings
-  readonly interrupt: AbortSignal
-  readonly onArrivalsEnd?: () => void
-}
+type ShownLoad = Omit<LoadRunOptions, keyof LoadAccess | 'progress'>
 
 /** Runs a load, and shows its progress. @throws Failure if it cannot start */
 export async function runShownLoad(access: LoadAccess, { err }: Pick<LoadContext, 'err'>, load: ShownLoad): Promise<LoadOutcome> {

@@ -36,7 +36,7 @@ export type LoadOutcome = GeneratedLoad & {
   readonly checks: readonly LoadCheckResult[]
 }
 
-type LoadRunOptions = {
+export type LoadRunOptions = {
   readonly marketAddress: MarketAddress
   readonly token: string | undefined
   readonly settings: LoadSettings
