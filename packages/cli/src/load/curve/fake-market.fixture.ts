@@ -16,10 +16,11 @@ type FakeMarketOptions = {
   readonly slowMs: number
   /** Whether the nth paid order of the market ends without a channel. */
   readonly isLost: (nth: number) => boolean
+  readonly isSimulated: boolean
 }
 
 /** A market of a simulated network that refuses purchases beyond its capacity. A paid order is sold at once. */
-export function createFakeMarket({ clock, perSecond, slowMs, isLost }: FakeMarketOptions): Transport {
+export function createFakeMarket({ clock, perSecond, slowMs, isLost, isSimulated }: FakeMarketOptions): Transport {
   const lostOrders = new Set<string>()
   const paidOrders: string[] = []
   let [orderCount, slowUntil, freeAt] = [0, 0, 0]
@@ -66,7 +67,14 @@ export function createFakeMarket({ clock, perSecond, slowMs, isLost }: FakeMarke
     if (path === '/operator/audit/verify') return { divergences: 0, first: null, log: { unproven: null }, ledger_balanced: true }
     return []
   }
-  return createFakeTransport(answer)
+  const transport = createFakeTransport(answer)
+  return {
+    ...transport,
+    async send(request, signal, onClose) {
+      const response = await transport.send(request, signal, onClose)
+      return isSimulated || !request.path.startsWith('/operator/sim/') ? response : { ...response, status: 404 }
+    },
+  }
 }
 
 const NODES = [

@@ -6,7 +6,7 @@ import { openHttpClient } from '../market/http-client.ts'
 import { openHttpTransport } from '../market/http-transport.ts'
 import { type LoadMarket, openLoadMarket } from '../market/load-market.ts'
 import { RequestError } from '../market/request-error.ts'
-import { type BuyerNode, findLoadTargets } from '../market/targets.ts'
+import { type BuyerNode, findLoadTargets, listSimulatedNodes } from '../market/targets.ts'
 import { placeBuyOrder } from '../orders/order-requests.ts'
 import type { LoadSettings } from '../settings.ts'
 import type { CurveReport } from './curve-format.ts'
@@ -24,6 +24,8 @@ type CurveRunOptions = {
   readonly openTransport?: typeof openHttpTransport
 }
 
+const NO_PAYMENTS = 'A curve needs the operator token of a market with a simulated network, because its buyers pay.'
+
 /** Measures a curve of a market. @throws Failure if it cannot start */
 export async function runCurve(options: CurveRunOptions): Promise<CurveReport> {
   const { access, settings, interrupt, err, clock = processClock, openTransport = openHttpTransport } = options
@@ -36,11 +38,11 @@ export async function runCurve(options: CurveRunOptions): Promise<CurveReport> {
   })
   const market = openLoadMarket({ loadClient: client, controlClient: client, token: access.token })
   try {
-    const { buyers, simulation } = await describeStartErrors(findLoadTargets(market, [], interrupt))
-    if (!simulation) throw new Failure('A curve needs a simulated network, because its buyers pay.')
+    if (!market.operator || (await listSimulatedNodes(market.operator)) === null) throw new Failure(NO_PAYMENTS)
+    const { buyers } = await describeStartErrors(findLoadTargets(market, [], interrupt))
     const curve = await measureCurve(settings.ratePerSecond, {
       async loadAt(ratePerSecond, title, onArrivalsEnd) {
-        err(`${title}: ${ratePerSecond} orders per second\n`)
+        err(`${title}: ${ratePerSecond} per second\n`)
         const load = { settings: atRate(settings, ratePerSecond), interrupt, clock, openTransport }
         return toCurveLoad(await runShownLoad(access, { err }, { ...load, ...(onArrivalsEnd && { onArrivalsEnd }) }))
       },

@@ -53,7 +53,8 @@ export async function findLoadTargets(
   return { buyers, simulation }
 }
 
-async function listSimulatedNodes(operator: OperatorApi) {
+/** @returns null if the market's network is a real one. @throws Failure if the operator interface does not answer */
+export async function listSimulatedNodes(operator: OperatorApi) {
   try {
     return filterObjects(await operator('GET', '/sim/nodes'))
   } catch (error) {
