@@ -197,6 +197,16 @@ test('before the last height, the guard waits for an announcement that arrives s
   expect(await runGuardRound(guardJob, { ...scenario, tip: tipAt(E - 24), announced: after(1) })).toMatchObject(expected(null))
 })
 
+test('after the settlement no proof is pending, so a channel that is not announced delays no payout', async () => {
+  const output = () => Promise.resolve({ ...sampleEvidence().output, valueSat: 1_000_000n })
+  const round = { output, probe: failWithFault, tip: tipAt(908), nodeHeight: 908 }
+  expect(await runGuardRound(guardJob, { ...round, state: stateAfter(...settledHistory) })).toMatchObject([
+    { type: 'Guard', data: { evidence: { graph: null }, nodeReady: true } },
+  ])
+  const held = stateAfter(...registeredHistory, settlementWantedFact)
+  expect(await runGuardRound(guardJob, { ...round, state: held })).toMatchObject([{ data: { nodeReady: false } }])
+})
+
 test('a replica without evidence at the last height waits, so that other replicas can decide first', async () => {
   const waits: number[] = []
   await runGuardRound(guardJob, {

@@ -237,7 +237,9 @@ async function decideOrder(
   if (due === 'last') lastHeightSeen.set(orderId, firstSeen)
   // The wait ends with the next block at the latest.
   const isInTime = tip.height === firstSeen.height && context.ports.clock.monotonicMs() - firstSeen.at < PROOF_WAIT_MS
-  const isProofPending = isInTime && evidence !== null && mayProofAppear(state.hold, evidence, tip.height)
+  // After the settlement no proof is pending: a recorded probe is not repeated, and the payout has its own causes to wait.
+  const isHeld = state.hold.status === 'held'
+  const isProofPending = isHeld && isInTime && evidence !== null && mayProofAppear(state.hold, evidence, tip.height)
   const nodeReady = node !== undefined && isNodeReady(node) && !isProofPending
   const guardData = { height: tip.height, outpoint, evidence, observedAt, nodeReady }
   await decideNow(context, orderId, { type: 'Guard', data: guardData }, tip.hash)
