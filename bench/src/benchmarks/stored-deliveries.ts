@@ -8,7 +8,6 @@ import { bind, run } from '@penstock/runtime/run.ts'
 import { createGuardedAgent, type GuardedAgent } from '@penstock/outbound/guarded-agent.ts'
 import { postOnce } from '@penstock/outbound/post-once.ts'
 import { paymentsService } from '@penstock/payments/service.ts'
-import { WEBHOOK_CACHE_MIB } from '@penstock/platforms/embedded.ts'
 import type { DeliveryChange } from '@penstock/ports/deliveries.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
@@ -104,7 +103,7 @@ function createEvent(n: number, endpoints: number, now: number): DeliveryChange 
  */
 export async function startSender(path: string, agent: GuardedAgent, onSent: (request: WebhookRequest) => void) {
   const { platform, store } = await createMemoryPlatform()
-  const views = openViews(path, { cacheMib: WEBHOOK_CACHE_MIB })
+  const views = openViews(path)
   const records = await sqlRecords(platform.views)
   const ports = {
     facts: store,

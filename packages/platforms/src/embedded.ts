@@ -31,9 +31,6 @@ export type EmbeddedPlatform = Platform & {
   close(): Promise<void>
 }
 
-/** A sender reads its queue from one end to the other, so a larger cache would hold few pages that it reads again. */
-export const WEBHOOK_CACHE_MIB = 4
-
 /**
  * Opens the platform of a market in one process, on SQLite. One file stores facts and messages, one stores the data that can
  * be rebuilt from them, one stores records, and one stores webhook deliveries. If a server stores the facts, the start waits for
@@ -45,7 +42,7 @@ export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Lo
   const views = openViews(dir.views)
   const recordFile = openViews(dir.records, { durable: true })
   // After a power failure this file may be slightly old, with its position. The feed then makes the last deliveries again.
-  const webhookFile = openViews(dir.webhooks, { cacheMib: WEBHOOK_CACHE_MIB })
+  const webhookFile = openViews(dir.webhooks)
   const bus = sqliteBus(market)
   return {
     store,

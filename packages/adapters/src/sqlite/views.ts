@@ -10,8 +10,6 @@ const MAX_STATEMENTS = 500
 export type ViewsOptions = {
   /** Flushes every commit, for tables that cannot be rebuilt from the facts (records). */
   readonly durable?: boolean
-  /** The pages that the connection keeps in memory, at most. */
-  readonly cacheMib?: number
 }
 
 /**
@@ -19,13 +17,13 @@ export type ViewsOptions = {
  * cheaper. After a power failure the file is intact but may be slightly old. Rows and progress share transactions, so views catch
  * up from the facts. Tests use ':memory:'.
  */
-export function openViews(path: string, { durable = false, cacheMib = 32 }: ViewsOptions = {}): Views {
+export function openViews(path: string, { durable = false }: ViewsOptions = {}): Views {
   const database = new DatabaseSync(path, { timeout: 5000 })
   database.exec(`
     pragma journal_mode = wal;
     pragma synchronous = ${durable ? 'full' : 'normal'};
     pragma wal_autocheckpoint = 0;
-    pragma cache_size = -${cacheMib * 1024};
+    pragma cache_size = -32768;
     pragma temp_store = memory;
   `)
   const checkpoints = path === ':memory:' ? undefined : startCheckpointing(path, database, { preallocates: false })
