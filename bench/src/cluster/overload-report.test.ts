@@ -10,11 +10,13 @@ const createLoad = (factor: number, change: Partial<OverloadResult> = {}): Overl
   sold: 100,
   goodput: 2,
   lost: 0,
-  buy: { p50Ms: 200, p99Ms: 400 },
+  buyP50Ms: 200,
+  buyP99Ms: 400,
   refusal: { p50Ms: 10, p99Ms: 15 },
   getOrder: { p50Ms: 5, p99Ms: 10 },
   settledMs: 30_000,
-  faults: [],
+  endedBy: 'itself',
+  failures: [],
   ...change,
 })
 
@@ -71,8 +73,8 @@ test('the cost of an order is compared with the first measurement, if there is o
   expect(listGoals(createReport(), 22.2).at(-1)).toMatchObject({ target: '≤ 0.45 of 22.2', measured: '10.0' })
 })
 
-test('faults of a load are missed goals', () => {
-  expect(listMissedGoals(createReport({ faults: ['a fault.'] }))).toContain('at 4 times: a fault.')
+test('failures of a load are missed goals', () => {
+  expect(listMissedGoals(createReport({ failures: ['a fault.'] }))).toContain('at 4 times: a fault.')
 })
 
 test('the page has the loads, each goal with its verdict, and the CPU by process', () => {

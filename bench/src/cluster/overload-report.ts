@@ -83,7 +83,7 @@ export const listMissedGoals = (report: OverloadReport): readonly string[] => [
   ...listGoals(report)
     .filter(({ isHeld }) => isHeld === false)
     .map(({ figure, target, measured }) => `${figure}: ${measured}, wanted ${target}`),
-  ...report.loads.flatMap(({ factor, faults }) => faults.map((fault) => `at ${factor} times: ${fault}`)),
+  ...report.loads.flatMap(({ factor, failures }) => failures.map((failure) => `at ${factor} times: ${failure}`)),
 ]
 
 const renderLine = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
@@ -96,8 +96,8 @@ const COLUMNS: readonly (readonly [heading: string, cell: (load: OverloadResult)
   ['sold', ({ sold }) => sold],
   ['sold a second', ({ goodput }) => goodput.toFixed(2)],
   ['paid, no channel', ({ lost }) => lost],
-  ['`buy` p50', ({ buy }) => formatMs(buy.p50Ms)],
-  ['`buy` p99', ({ buy }) => formatMs(buy.p99Ms)],
+  ['`buy` p50', ({ buyP50Ms }) => formatMs(buyP50Ms)],
+  ['`buy` p99', ({ buyP99Ms }) => formatMs(buyP99Ms)],
   ['refused p99', ({ refusal }) => formatMs(refusal.p99Ms)],
   ['`get_order` p99', ({ getOrder }) => formatMs(getOrder.p99Ms)],
   ['settled p50', ({ settledMs }) => formatMs(settledMs)],
@@ -143,7 +143,7 @@ export function renderOverload(report: OverloadReport, now = new Date()): string
     `Measured on ${now.toISOString().slice(0, 10)}; \`npm run bench:cluster -- --overload --write\` measures only this part. The cluster has one replica of each service. Eight buyers each pay as soon as they have an invoice, and then buy again. The capacity is the rate at which the cluster sells channels to them: ${capacityPerSecond.toFixed(2)} per second. Then an open loop places orders at multiples of the capacity, for 40 s each. In the table, \`times\` is the multiple of the capacity, and \`due\` is the number of orders that the loop had to place. All times count from the moment at which an order or a query was due.`,
     renderLoads(report),
     '![Sales, refusals and latencies by the multiple of the capacity](images/overload.svg)',
-    'After the heaviest load, one buyer asks for an invoice each second and never pays. A p50 is normal again with the first of five answers in a row below twice the p50 of the lightest load.',
+    'After the heaviest load, one buyer asks for an invoice each second and never pays. The market has recovered with the first of five orders in a row that each get their invoice in less than twice the p50 of the lightest load.',
     renderGoals(report),
     '### CPU of an order',
     `The idle cluster was measured for ${seconds(cpu.idle.wallMs)} s. The orders are those of the lightest load: ${cpu.sold} were sold, and with their payouts and the final checks of the load it took ${seconds(cpu.load.wallMs)} s. The CPU includes child processes. \`npm run bench:cluster -- --profile\` prints it by function.`,
@@ -172,7 +172,7 @@ export function renderOverloadPlot({ loads }: OverloadReport): string {
     {
       title: 'Time to an invoice',
       unit: 'ms',
-      series: [line('p50', ({ buy }) => buy.p50Ms), line('p99', ({ buy }) => buy.p99Ms)],
+      series: [line('p50', ({ buyP50Ms }) => buyP50Ms), line('p99', ({ buyP99Ms }) => buyP99Ms)],
     },
     {
       title: 'p99 of quick answers',

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { resolveMarketAddress } from '@penstock/cli/load/market/market-address.ts'
-import { listFailures, computeGoodput } from '@penstock/cli/load/report/outcome-format.ts'
+import { type CurveLoad, toCurveLoad } from '@penstock/cli/load/curve/curve-load.ts'
+import { LOAD_FACTORS } from '@penstock/cli/load/curve/measure-curve.ts'
+import { measureRecovery } from '@penstock/cli/load/curve/recovery.ts'
+import { processClock } from '@penstock/cli/load/load-clock.ts'
 import type { LatencyStep } from '@penstock/cli/load/measurements/latency-meter.ts'
-import { scheduleArrivals } from '@penstock/cli/load/orders/arrival-schedule.ts'
-import type { SecondSample } from '@penstock/cli/load/orders/generator.ts'
 import { type LoadOutcome, runLoad } from '@penstock/cli/load/run-load.ts'
 import type { LoadSettings } from '@penstock/cli/load/settings.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
@@ -13,7 +14,6 @@ import { findBuyer } from '../../../test/support/market-client.ts'
 import type { TestCluster } from '../../../test/support/cluster.ts'
 import { openJsonClient } from '../callers.ts'
 import { type CpuReport, measureCpu, measureIdleCpu, measureReferenceMs } from './cpu.ts'
-import { findRecoveryMs, probeUntilNormal } from './recovery.ts'
 
 export type OverloadSize = {
   /** Duration of each load. */
@@ -26,25 +26,15 @@ export type OverloadSize = {
 export type Latency = { readonly p50Ms: number | null; readonly p99Ms: number | null }
 
 /** The outcome of an open loop, which places orders at a given rate without waiting for earlier orders. */
-export type OverloadResult = {
+export type OverloadResult = CurveLoad & {
   /** Multiple of the capacity. */
   readonly factor: number
-  readonly perSecond: number
-  readonly due: number
-  readonly refused: number
-  readonly sold: number
-  readonly goodput: number
-  /** Orders that were paid, and whose hold was cancelled without a channel. */
-  readonly lost: number
-  /** From the due time of an order to its invoice. */
-  readonly buy: Latency
   /** From the due time of an order to its refusal. */
   readonly refusal: Latency
   readonly getOrder: Latency
   readonly settledMs: number | null
-  /** Faults that the load generator found, one sentence each. */
-  readonly faults: readonly string[]
 }
+
 export type OverloadReport = {
   readonly capacityPerSecond: number
   readonly loads: readonly OverloadResult[]
@@ -54,7 +44,6 @@ export type OverloadReport = {
   readonly recoveryMs: number | null
 }
 
-const LOAD_FACTORS = [0.5, 1, 2, 4] as const
 const [LIGHTEST] = LOAD_FACTORS
 const HEAVIEST = Math.max(...LOAD_FACTORS)
 const RECOVERY_LIMIT_MS = 120_000
@@ -94,7 +83,7 @@ export async function measureOverload(cluster: TestCluster, size: OverloadSize):
   for (const factor of LOAD_FACTORS.slice(1, -1))
     addLoad(factor, await runOpenLoop(cluster, createLoadSettings(capacityPerSecond * factor, size.seconds)))
   const settings = createLoadSettings(capacityPerSecond * HEAVIEST, size.seconds)
-  const { outcome, recoveryMs } = await measureRecovery(cluster, settings, lightest.buy.p50Ms ?? 0)
+  const { outcome, recoveryMs } = await overloadAndRecover(cluster, settings, lightest.buyP50Ms ?? 0)
   addLoad(HEAVIEST, outcome)
   return { capacityPerSecond, loads, cpu, recoveryMs }
 }
@@ -106,19 +95,23 @@ export async function sellForProfile(cluster: TestCluster, size: OverloadSize): 
   return capacityPerSecond * size.seconds + outcome.buyerResults.sold
 }
 
-/** Runs a load, and sends probes from its last order until the invoice times are normal. */
-async function measureRecovery(cluster: TestCluster, settings: LoadSettings, normalMs: number) {
+/** Runs a load, and places unpaid orders from its last order until the invoice times are normal. */
+async function overloadAndRecover(cluster: TestCluster, settings: LoadSettings, normalP50Ms: number) {
   const { uri } = await findBuyer(cluster)
   const client = openJsonClient(`${cluster.url}/graphql`, PROBE_CONNECTIONS)
-  const { promise: loadEnd, resolve: endLoad } = Promise.withResolvers<void>()
-  const lastDueMs = scheduleArrivals(settings).at(-1)?.atMs ?? 0
-  const onSecond = ({ atMs }: SecondSample): void => void sleep(Math.max(0, lastDueMs - atMs)).then(endLoad)
-  const loading = runOpenLoop(cluster, settings, onSecond)
+  const { promise: arrivalsEnd, resolve: endArrivals } = Promise.withResolvers<void>()
+  const loading = runOpenLoop(cluster, settings, endArrivals)
   try {
-    await Promise.race([loadEnd, loading])
-    const probes = await probeUntilNormal(client.call, createBuyBody(uri), normalMs, RECOVERY_LIMIT_MS)
-    console.error(`  ${JSON.stringify(probes.map(({ tookMs }) => tookMs && Math.round(tookMs)))} ms afterwards`)
-    return { outcome: await loading, recoveryMs: findRecoveryMs(probes, normalMs) }
+    await Promise.race([arrivalsEnd, loading])
+    const { purchases, recoveredMs } = await measureRecovery({
+      normalP50Ms,
+      buy: async () => (await client.call(createBuyBody(uri)).catch(() => '')).includes('"lightning_invoice":"ln'),
+      maxWaitMs: RECOVERY_LIMIT_MS,
+      clock: processClock,
+      signal: new AbortController().signal,
+    })
+    console.error(`  ${JSON.stringify(purchases.map(({ ms }) => ms && Math.round(ms)))} ms afterwards`)
+    return { outcome: await loading, recoveryMs: recoveredMs }
   } finally {
     client.close()
   }
@@ -190,26 +183,20 @@ const createLoadSettings = (ratePerSecond: number, seconds: number): LoadSetting
 async function runOpenLoop(
   { url, dataDir }: TestCluster,
   settings: LoadSettings,
-  progress: (second: SecondSample) => void = () => undefined,
+  onArrivalsEnd: () => void = () => undefined,
 ): Promise<LoadOutcome> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
   const interrupt = new AbortController().signal
-  return runLoad({ marketAddress: await resolveMarketAddress(url, false), token, settings, interrupt, progress })
+  const marketAddress = await resolveMarketAddress(url, false)
+  return runLoad({ marketAddress, token, settings, interrupt, progress: () => undefined, onArrivalsEnd })
 }
 
 const toOverloadResult = (factor: number, outcome: LoadOutcome): OverloadResult => ({
   factor,
-  perSecond: outcome.settings.ratePerSecond,
-  due: outcome.counts.arrived,
-  refused: outcome.counts.refused,
-  sold: outcome.buyerResults.sold,
-  goodput: computeGoodput(outcome),
-  lost: outcome.buyerResults.paidUnserved,
-  buy: findLatency(outcome, 'invoice (buy)'),
+  ...toCurveLoad(outcome),
   refusal: findLatency(outcome, 'refused'),
   getOrder: findLatency(outcome, 'get_order'),
   settledMs: findLatency(outcome, 'settled').p50Ms,
-  faults: listFailures(outcome),
 })
 
 function findLatency({ latencies }: LoadOutcome, wantedStep: LatencyStep): Latency {
