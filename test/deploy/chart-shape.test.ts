@@ -297,7 +297,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
     const topics = scaled.flatMap((contract) => sendersOf(contract).map((sender) => commandTopic(contract.owner, sender)))
     const expected = [...new Set(topics)].toSorted().map((topic) => ({
       topic: `penstock.${topic}`,
-      consumerGroup: `penstock.${topic.split('.')[0]}@${topic}`,
+      consumerGroup: `penstock.${topic.split('.')[0]}`,
     }))
     expect(triggersFound.toSorted((a, b) => (a.topic < b.topic ? -1 : 1))).toEqual(expected)
   })

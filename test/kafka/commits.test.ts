@@ -49,7 +49,7 @@ describe.skipIf(isKafkaMissing)('the committed offsets of a group', () => {
     const admin = new Kafka({ brokers: [...getSharedBroker().brokers], logLevel: logLevel.NOTHING }).admin()
     await admin.connect()
     closers.push(() => admin.disconnect())
-    const [groupId, topic] = [`${options.prefix}readers@load`, `${options.prefix}load`]
+    const [groupId, topic] = [`${options.prefix}readers`, `${options.prefix}load`]
     /** Counts the partitions of which the group has committed all messages. */
     async function countCommitted(): Promise<number> {
       // A new group has no coordinator yet.

@@ -1,5 +1,5 @@
 import { createKafkaClient } from '@penstock/adapters/kafka/client.ts'
-import { superviseConsumer } from '@penstock/adapters/kafka/consumer/consumer-supervisor.ts'
+import { type ConsumerSupervisor, superviseConsumer } from '@penstock/adapters/kafka/consumer/consumer-supervisor.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -39,22 +39,18 @@ describe.skipIf(isKafkaMissing)('consumers that were abandoned before they joine
       },
       rebalanceListener: { beforeRebalance: async () => {}, afterRebalance: () => {} },
       onAssigned: () => {},
-      unreadOffsets: () => new Map<number, number>(),
+      beforeRestart: async () => {},
+      topics: () => [{ topic: `${options.prefix}load`, partitions: options.partitions }],
+      unreadOffsets: () => new Map<string, number>(),
       onMember: () => {},
       onEnded: () => void abandonedCount++,
     }
     const kafka = createKafkaClient({ brokers: servers().brokers, clientId: 'test' })
-    const { partitions, sessionTimeoutMs, prefix } = options
-    const groupOptions = {
-      groupId: `${prefix}readers@load`,
-      topic: `${prefix}load`,
-      partitions,
-      sessionTimeoutMs,
-      stallTimeoutMs: 120_000,
-    }
-    let getConsumer: ReturnType<typeof superviseConsumer> = () => undefined
+    const { sessionTimeoutMs, prefix } = options
+    const groupOptions = { groupId: `${prefix}readers`, sessionTimeoutMs, stallTimeoutMs: 120_000 }
+    let supervisor: ConsumerSupervisor | undefined
     await runWithoutBroker(servers(), async () => {
-      getConsumer = superviseConsumer(kafka, consumer, { ...groupOptions, clock: fastClock, log: undefined }, stop.signal)
+      supervisor = superviseConsumer(kafka, consumer, { ...groupOptions, clock: fastClock, log: undefined }, stop.signal)
       await pollUntil(() => abandonedCount >= 3, 'three consumers are abandoned')
     })
     const before = abandonedCount
@@ -66,7 +62,7 @@ describe.skipIf(isKafkaMissing)('consumers that were abandoned before they joine
     await pollUntil(() => keys.every((key) => handledKeys.has(key)), 'the messages of all partitions', 60_000)
     console.log(`${before} consumers were abandoned without a broker, and ${abandonedCount - before} afterwards`)
     stop.abort()
-    await getConsumer()?.disconnect()
+    await supervisor?.current()?.disconnect()
     expect(handledKeys.size).toBe(keys.length + 1)
   })
 })

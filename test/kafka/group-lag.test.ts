@@ -28,7 +28,7 @@ describe.skipIf(isKafkaMissing)('the metrics of a consumer group', () => {
   /** Reads a metric of the group. @returns undefined if the metric has no value for this group */
   async function readMetric(name: string): Promise<number | undefined> {
     const metric = await registry.getSingleMetric(`penstock_kafka_${name}`)?.get()
-    return metric?.values.find(({ labels }) => labels['group'] === `${prefix}readers@load`)?.value
+    return metric?.values.find(({ labels }) => labels['group'] === `${prefix}readers`)?.value
   }
 
   it('count the assigned partitions, and no partition while the brokers are unreachable, at the start and later', async () => {

@@ -142,7 +142,7 @@ describe.skipIf(isKafkaMissing)('a consumer group', () => {
       )
       await pollUntil(async () => (await first.bus.parked())[0]?.messages === 2, 'the parked key')
       await first.close()
-      const groupId = `${options.prefix}readers@load`
+      const groupId = `${options.prefix}readers`
       const tamper = (): Promise<boolean> =>
         admin(async (client) => {
           if (what === 'deleted') await client.deleteGroups([groupId])

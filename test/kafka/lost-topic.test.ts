@@ -91,7 +91,7 @@ describe.skipIf(isKafkaMissing)('deleted topics', () => {
     await admin.connect()
     closing.push(() => admin.disconnect())
     const areBothMembers = async (): Promise<boolean> => {
-      const { groups } = await admin.describeGroups([`${options.prefix}reader@settlement.events`])
+      const { groups } = await admin.describeGroups([`${options.prefix}reader`])
       return groups[0]?.state === 'Stable' && groups[0].members.length === 2
     }
     await waitUntil('both replicas have partitions', areBothMembers, LIMIT_MS)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { briefRetry, createKafkaClient } from '@penstock/adapters/kafka/client.ts'
 import type { Admin, Kafka } from 'kafkajs'
 import type { TestCluster } from '../../support/cluster.ts'
-import { areGroupsStable, type ConsumerGroupName, listGroups, triggerRebalance, resetOffsets } from './consumer-groups.ts'
+import { areGroupsStable, listGroups, triggerRebalance, resetOffsets } from './consumer-groups.ts'
 import type { ClusterFault } from './fault-plan.ts'
 import { waitUntilHealthy, runWithin } from './health.ts'
 
@@ -77,9 +77,9 @@ async function injectFault(context: FaultContext, fault: ClusterFault): Promise<
     case 'rebalance':
       return triggerRebalance(kafka, admin, signal)
     case 'rewind':
-      return runWhileEmpty(context, fault.name, (group) => resetOffsets(kafka, admin, group, signal))
+      return runWhileEmpty(context, fault.name, (groupId) => resetOffsets(kafka, admin, groupId, signal))
     case 'forget':
-      return runWhileEmpty(context, fault.name, async ({ groupId }) => void (await admin.deleteGroups([groupId])))
+      return runWhileEmpty(context, fault.name, async (groupId) => void (await admin.deleteGroups([groupId])))
   }
 }
 
@@ -102,7 +102,7 @@ function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
 async function runWhileEmpty(
   { cluster, admin, signal }: FaultContext,
   name: string,
-  action: (group: ConsumerGroupName) => Promise<void>,
+  action: (groupId: string) => Promise<void>,
 ): Promise<boolean> {
   const groups = await listGroups(admin, name).catch(() => [])
   if (groups.length === 0 || signal.aborted) return false

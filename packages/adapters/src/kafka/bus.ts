@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { type BusOptions, createSubscriptions } from '../shared/subscriptions.ts'
@@ -7,6 +8,7 @@ import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
 import { briefRetry, type KafkaClientOptions, createKafkaClient } from './client.ts'
 import { type GroupDispatcher, createGroupDispatcher } from './consumer/group-dispatcher.ts'
+import { createGroupMembers } from './consumer/group-member.ts'
 import { openSharedParkedKeys, type SharedParkedKeys } from './parked-tables.ts'
 import { createPublisher } from './publisher.ts'
 import { createTopicManager, type TopicSettings } from './topics.ts'
@@ -36,8 +38,9 @@ const PARKED_POLL_MS = 1000
 const CLOSE_TIMEOUT_MS = 5000
 
 /**
- * The bus on Kafka, with one consumer group for each group and topic. Committed offsets only avoid rereading: streams and views
- * record which messages were handled. Parked keys are in tables of `views`, which all processes share.
+ * The bus on Kafka. Each group is a consumer group, whose members read all its topics with one client. Committed offsets only
+ * avoid rereading: streams and views record which messages were handled. Parked keys are in tables of `views`, which all
+ * processes share.
  */
 export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<Bus> {
   const { clock = systemClock, chance = systemChance, prefix, sessionTimeoutMs, log } = options
@@ -53,27 +56,27 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
     log,
   })
   const groups = createExpectedGroups(clock)
+  const memberOf = createGroupMembers(kafka, { sessionTimeoutMs, stallTimeoutMs, clock, log })
   const closed = new AbortController()
   const activeSubscriptions = createSubscriptions(async (name, topic, dispatcherOptions) => {
     const id = { group: name, topic }
-    const groupNames = { subscriptionId: id, groupId: `${prefix}${name}@${topic}`, topic: prefix + topic }
-    const expected = groups.add(groupNames.groupId, groupNames.topic)
-    const { length: partitions } = await topics.ensure(groupNames.topic)
-    const onEnded = (): void => groups.drop(groupNames.groupId)
-    const { waiting } = expected.lag
-    const memberOptions = { partitions, sessionTimeoutMs, stallTimeoutMs, clock, log, onEnded, waiting }
-    expected.dispatcher = createGroupDispatcher(kafka, parked, { ...groupNames, ...memberOptions }, dispatcherOptions)
+    const [groupId, brokerTopic] = [prefix + name, prefix + topic]
+    const expected = groups.add(groupId, brokerTopic)
+    const { length: partitions } = await topics.ensure(brokerTopic)
+    const topicOptions = { topic: brokerTopic, partitions, waiting: expected.lag.waiting }
+    const onEnded = (): void => groups.drop(groupId, brokerTopic)
+    expected.dispatcher = createGroupDispatcher(
+      memberOf(groupId),
+      parked,
+      { subscriptionId: id, ...topicOptions, clock, log, onEnded },
+      dispatcherOptions,
+    )
     return expected.dispatcher
   }, options)
   const refreshParked = (): Promise<void> => refreshParkedKeys(groups.joined(), parked).catch(() => {})
   const monitorOptions = { everyMs: topicPollMs, clock, log, signal: closed.signal }
   const monitoring = monitorTopics(createKafkaClient(options, briefRetry), topics, groups.all, monitorOptions)
-  void (async () => {
-    while (!closed.signal.aborted) {
-      await clock.sleep(PARKED_POLL_MS, closed.signal)
-      await refreshParked()
-    }
-  })()
+  void repeat(clock, PARKED_POLL_MS, refreshParked, closed.signal)
 
   return {
     mayLose: true,
@@ -97,6 +100,13 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
         [messagePublisher.close(), topics.close(), monitoring].map((closing) => withTimeout(clock, CLOSE_TIMEOUT_MS, closing)),
       )
     },
+  }
+}
+
+async function repeat(clock: Clock, everyMs: number, action: () => Promise<void>, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await clock.sleep(everyMs, stop)
+    await action()
   }
 }
 

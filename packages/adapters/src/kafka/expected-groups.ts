@@ -3,7 +3,7 @@ import type { GroupDispatcher } from './consumer/group-dispatcher.ts'
 import { type GroupLag, createGroupLag } from './consumer/group-lag.ts'
 import { registerGroupMetrics } from './kafka-metrics.ts'
 
-/** A consumer group that this process has joined or is joining. */
+/** A topic that this process reads, or is about to read, as a member of a consumer group. */
 export type ExpectedGroup = {
   readonly groupId: string
   readonly topic: string
@@ -11,10 +11,7 @@ export type ExpectedGroup = {
   dispatcher: GroupDispatcher | undefined
 }
 
-/**
- * The groups that this process has joined or is joining. Their metrics exist from the subscription on, so that a failing join
- * shows.
- */
+/** The groups and topics that this process reads. Their metrics exist from the subscription on, so that a failing join shows. */
 export function createExpectedGroups(clock: Clock) {
   const groups = new Map<string, ExpectedGroup & { readonly hide: () => void }>()
   function createGroup(groupId: string, topic: string): ExpectedGroup & { readonly hide: () => void } {
@@ -27,19 +24,22 @@ export function createExpectedGroups(clock: Clock) {
     })
     return Object.assign(group, { hide })
   }
-  function drop(groupId: string): void {
-    groups.get(groupId)?.hide()
-    groups.delete(groupId)
+  const nameOf = (groupId: string, topic: string): string => JSON.stringify([groupId, topic])
+  function drop(groupId: string, topic: string): void {
+    const name = nameOf(groupId, topic)
+    groups.get(name)?.hide()
+    groups.delete(name)
   }
   return {
     add(groupId: string, topic: string): ExpectedGroup {
-      const group = groups.get(groupId) ?? createGroup(groupId, topic)
-      groups.set(groupId, group)
+      const name = nameOf(groupId, topic)
+      const group = groups.get(name) ?? createGroup(groupId, topic)
+      groups.set(name, group)
       return group
     },
     drop,
     all: (): readonly ExpectedGroup[] => [...groups.values()],
     joined: (): readonly GroupDispatcher[] => [...groups.values()].flatMap(({ dispatcher }) => dispatcher ?? []),
-    close: (): void => [...groups.keys()].forEach(drop),
+    close: (): void => [...groups.values()].forEach((group) => drop(group.groupId, group.topic)),
   }
 }

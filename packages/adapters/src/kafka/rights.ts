@@ -90,7 +90,7 @@ const keyOf = (entry: AclEntry): string =>
 /**
  * Derives the rights of a service. It creates and reads its own topics and publishes its facts. It reads the facts of the
  * services that it follows, and requests missing facts from them. It writes to its command topic at each service that it
- * commands. Its groups are named `<service>@<topic>` and `<service>.<more>@<topic>`.
+ * commands. Its groups are named `<service>` and `<service>.<more>`.
  */
 function rightsOf(prefix: string, part: PermissionsWithSenders): readonly Right[] {
   const { service, follows, commands, mayAppend } = part
@@ -100,13 +100,14 @@ function rightsOf(prefix: string, part: PermissionsWithSenders): readonly Right[
     resourcePatternType: ResourcePatternTypes.LITERAL,
     operation,
   })
-  const group = (start: string): Right => ({
+  const group = (name: string, resourcePatternType: number): Right => ({
     resourceType: AclResourceTypes.GROUP,
-    resourceName: prefix + start,
-    resourcePatternType: ResourcePatternTypes.PREFIXED,
+    resourceName: prefix + name,
+    resourcePatternType,
     operation: AclOperationTypes.READ,
   })
   const { CREATE, DESCRIBE, READ, WRITE } = AclOperationTypes
+  const { LITERAL, PREFIXED } = ResourcePatternTypes
   const ownRights = [
     ...topicsOf(part).flatMap((name) => [topic(name, CREATE), topic(name, DESCRIBE)]),
     topic(`${service}.events`, WRITE),
@@ -117,7 +118,7 @@ function rightsOf(prefix: string, part: PermissionsWithSenders): readonly Right[
     ...(mayAppend ? ownRights : []),
     ...follows.flatMap((owner) => [topic(`${owner}.events`, READ), topic(`${owner}.republish`, WRITE)]),
     ...commands.map((owner) => topic(`${owner}.commands.${service}`, WRITE)),
-    ...(mayAppend || follows.length > 0 ? [group(`${service}@`), group(`${service}.`)] : []),
+    ...(mayAppend || follows.length > 0 ? [group(service, LITERAL), group(`${service}.`, PREFIXED)] : []),
   ]
 }
 

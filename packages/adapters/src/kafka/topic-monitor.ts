@@ -11,7 +11,7 @@ type MonitorOptions = {
   readonly signal: AbortSignal
 }
 
-/** Number of rounds from one lag measurement to the next, because a measurement costs several requests per group. */
+/** Number of rounds from one lag measurement to the next, because a measurement costs a request per group and two per topic. */
 const MEASURE_EVERY_ROUNDS = 3
 
 /**
@@ -35,7 +35,7 @@ export async function monitorTopics(
     try {
       admin ??= await connectAdmin(kafka)
       await topics.checkTopics(admin).catch(recordFailure)
-      for (const expectedGroup of measuredGroups) await measure(admin, expectedGroup).catch(recordFailure)
+      if (measuredGroups.length > 0) await measureLag(admin, measuredGroups, recordFailure)
     } catch (error) {
       recordFailure(error)
     }
@@ -63,15 +63,29 @@ function disconnect(admin: Admin | undefined): void {
   void admin?.disconnect().catch(() => {})
 }
 
-async function measure(admin: Admin, { groupId, topic, lag }: ExpectedGroup): Promise<void> {
+async function measureLag(
+  admin: Admin,
+  expectedGroups: readonly ExpectedGroup[],
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  const committed = new Map<ExpectedGroup, ReadonlyMap<number, number>>()
+  for (const [groupId, ofGroup] of Map.groupBy(expectedGroups, (one) => one.groupId)) {
+    const found = await admin.fetchOffsets({ groupId, topics: ofGroup.map(({ topic }) => topic) }).catch(onFailure)
+    for (const { topic, partitions } of found ?? []) {
+      const group = ofGroup.find((one) => one.topic === topic)
+      if (group) committed.set(group, new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)])))
+    }
+  }
   // Committed offsets are read first: the log can only grow in between, so no offset is beyond its end.
-  const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
-  const committedOffsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
-  const logs = await admin.fetchTopicOffsets(topic)
-  lag.note(
-    logs.map(({ partition, low, high }) => {
-      const offset = committedOffsets.get(partition) ?? -1
-      return { partition, low: Number(low), high: Number(high), committedOffset: offset < 0 ? undefined : offset }
-    }),
-  )
+  for (const [topic, ofTopic] of Map.groupBy([...committed], ([group]) => group.topic)) {
+    const logs = await admin.fetchTopicOffsets(topic).catch(onFailure)
+    if (!logs) continue
+    for (const [{ lag }, offsets] of ofTopic)
+      lag.note(
+        logs.map(({ partition, low, high }) => {
+          const offset = offsets.get(partition) ?? -1
+          return { partition, low: Number(low), high: Number(high), committedOffset: offset < 0 ? undefined : offset }
+        }),
+      )
+  }
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Kafka } from 'kafkajs'
+import type { Assignment, Kafka } from 'kafkajs'
 import { afterEach, expect, test } from 'vitest'
 import { superviseConsumer } from './consumer-supervisor.ts'
 import type { UnreadOffsets } from './stall-detector.ts'
@@ -29,7 +29,11 @@ function clients() {
       /** Runs the patched join of kafkajs, which ends when `joined` settles. */
       join: ({ joined, leave }: FakeJoin) => group.prototype.joinAndSync.call({ cluster, retrier: () => joined, leave }),
       connect: () => Promise.resolve(),
-      subscribe: () => Promise.resolve(),
+      subscribed: [] as readonly string[],
+      subscribe({ topics }: { readonly topics: readonly string[] }) {
+        this.subscribed = topics
+        return Promise.resolve()
+      },
       run: () => Promise.resolve(),
       disconnect() {
         this.disconnected++
@@ -62,13 +66,14 @@ afterEach(() => {
  * @param onSleep called between checks
  * @param inFlight how long a pause drains messages
  */
-function startSupervisor(
+async function startSupervisor(
   unreadOffsets: () => UnreadOffsets,
   onSleep: (newest: Client | undefined) => void,
   inFlight = Promise.resolve(),
 ) {
   const { made, kafka } = clients()
   const events: string[] = []
+  const topics = [{ topic: 't', partitions: 4 }]
   const reasons: unknown[] = []
   let now = 0
   let heard = 0
@@ -82,6 +87,7 @@ function startSupervisor(
     },
   }
   const callbacks = {
+    topics: () => topics,
     eachBatch: () => Promise.resolve(),
     rebalanceListener: {
       async beforeRebalance() {
@@ -90,21 +96,27 @@ function startSupervisor(
       },
       afterRebalance: () => void events.push('resumed'),
     },
-    onAssigned: (partitions: readonly number[]) => void events.push(`assigned ${partitions.join()}`),
+    onAssigned: (assignment: Assignment) => void events.push(`assigned ${JSON.stringify(assignment)}`),
+    beforeRestart: async () => void events.push('drained'),
     unreadOffsets,
     onMember: () => void heard++,
     onEnded: () => void events.push('ended'),
   }
   const log = { debug: () => {}, info: () => {}, warn: ({ reason }: { reason?: unknown }) => void reasons.push(reason) }
-  const options = { groupId: 'g', topic: 't', partitions: 4, sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000, clock, log }
-  superviseConsumer(kafka, callbacks, options, stop.signal)
+  const options = { groupId: 'g', sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000, clock, log }
+  const supervisor = superviseConsumer(kafka, callbacks, options, stop.signal)
   const until = async (condition: () => boolean): Promise<void> => {
     for (let tries = 0; !condition(); tries++) {
       if (tries > 10_000) throw new Error('the condition was never met')
       await nextTurn()
     }
   }
-  return { made, events, reasons, until, now: () => now, heard: () => heard }
+  const addTopic = (topic: string): void => {
+    topics.push({ topic, partitions: 1 })
+    supervisor.updateTopics()
+  }
+  await until(() => made.length === 1)
+  return { made, events, reasons, until, addTopic, now: () => now, heard: () => heard }
 }
 
 const nothingUnread: UnreadOffsets = new Map()
@@ -112,7 +124,7 @@ const nothingUnread: UnreadOffsets = new Map()
 const ABANDONED = { message: 'this client was abandoned', retriable: false }
 
 test('a client that is abandoned during its join ends its pause of the processor and leaves the group', async () => {
-  const { made, events, until } = startSupervisor(
+  const { made, events, until } = await startSupervisor(
     () => nothingUnread,
     (newest) => newest?.emit('heartbeat'),
   )
@@ -130,14 +142,14 @@ test('a client that is abandoned during its join ends its pause of the processor
   await expect(first?.join({ joined: Promise.resolve() })).rejects.toMatchObject(ABANDONED)
   expect(() => first?.assigner?.protocol({ topics: ['t'] })).toThrow(ABANDONED.message)
   expect(events).toEqual(['paused', 'ended', 'resumed', 'left'])
-  expect(made[1]?.assigner?.protocol({ topics: ['t'] })).toMatchObject({ name: 'RoundRobinAssigner' })
+  expect(made[1]?.assigner?.protocol({ topics: ['t'] })).toMatchObject({ name: 'PenstockSubscriptionAssigner' })
   await made[1]?.join({ joined: Promise.resolve() })
   expect(events).toEqual(['paused', 'ended', 'resumed', 'left', 'paused', 'resumed'])
 })
 
 test('a client that is abandoned while it drains messages in flight does not join', async () => {
   const inFlight = Promise.withResolvers<void>()
-  const { made, events, until } = startSupervisor(
+  const { made, events, until } = await startSupervisor(
     () => nothingUnread,
     (newest) => newest?.emit('heartbeat'),
     inFlight.promise,
@@ -153,7 +165,7 @@ test('a client that is abandoned while it drains messages in flight does not joi
 })
 
 test('an abandoned client that becomes a member gets no partitions, and its events have no effect', async () => {
-  const { made, events, heard, until } = startSupervisor(
+  const { made, events, heard, until } = await startSupervisor(
     () => nothingUnread,
     () => {},
   )
@@ -163,24 +175,24 @@ test('an abandoned client that becomes a member gets no partitions, and its even
   made[0]?.emit('heartbeat')
   expect(heard()).toBe(0)
   made[1]?.emit('group_join', { memberAssignment: { t: [1] } })
-  expect(events).toEqual(['ended', 'assigned 1'])
+  expect(events).toEqual(['ended', 'assigned {"t":[1]}'])
   expect(heard()).toBe(1)
 })
 
 test('a client is replaced if one partition makes no progress, although fetches succeed', async () => {
-  const { made, reasons, until } = startSupervisor(
-    () => new Map([[3, 7]]),
+  const { made, reasons, until } = await startSupervisor(
+    () => new Map([['t/3', 7]]),
     (newest) => newest?.emit('fetch'),
   )
   await until(() => made.length === 2)
-  expect(reasons).toEqual(['partition 3 makes no progress'])
+  expect(reasons).toEqual(['partition t/3 makes no progress'])
 })
 
 test('a client without activity is replaced, but a client whose partitions progress slowly is not', async () => {
   let tries = 0
   let isMute = false
-  const { made, reasons, until, now } = startSupervisor(
-    () => new Map([[3, Math.floor(tries++ / 100)]]),
+  const { made, reasons, until, now } = await startSupervisor(
+    () => new Map([['t/3', Math.floor(tries++ / 100)]]),
     (newest) => {
       if (!isMute) newest?.emit('fetch')
     },
@@ -194,7 +206,7 @@ test('a client without activity is replaced, but a client whose partitions progr
 
 test('failed joins while brokers load their groups log a warning only after ten attempts', async () => {
   const loading = { error: new Error('the coordinator is loading') }
-  const { made, reasons, until } = startSupervisor(
+  const { made, reasons, until } = await startSupervisor(
     () => nothingUnread,
     (newest) => newest?.emit('heartbeat'),
   )
@@ -207,7 +219,7 @@ test('failed joins while brokers load their groups log a warning only after ten 
 })
 
 test('a member that ends logs a warning at once', async () => {
-  const { made, reasons, until } = startSupervisor(
+  const { made, reasons, until } = await startSupervisor(
     () => nothingUnread,
     (newest) => newest?.emit('heartbeat'),
   )
@@ -215,4 +227,24 @@ test('a member that ends logs a warning at once', async () => {
   made[0]?.emit('crash', { error: new Error('a broker died') })
   await until(() => made.length === 2)
   expect(reasons).toEqual(['a broker died'])
+})
+
+test('a consumer with all topics replaces the current one once the topics no longer change, and messages are drained before', async () => {
+  const { made, events, reasons, until, addTopic } = await startSupervisor(
+    () => nothingUnread,
+    (newest) => newest?.emit('heartbeat'),
+  )
+  const [first] = made
+  await until(() => first?.subscribed.length === 1)
+  addTopic('second')
+  addTopic('third')
+  await until(() => made.length === 2)
+  await until(() => made[1]?.subscribed.length === 3)
+  expect(made[1]?.subscribed).toEqual(['t', 'second', 'third'])
+  expect(events).toEqual(['drained', 'ended'])
+  expect(first?.disconnected).toBe(1)
+  expect(reasons).toEqual([])
+  first?.emit('group_join', { memberAssignment: { t: [0] } })
+  made[1]?.emit('group_join', { memberAssignment: { t: [0], second: [0] } })
+  expect(events).toEqual(['drained', 'ended', 'assigned {"t":[0],"second":[0]}'])
 })

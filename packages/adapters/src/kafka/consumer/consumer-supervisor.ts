@@ -1,20 +1,23 @@
 import { withJitter } from '@penstock/kernel/backoff.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { systemChance } from '../../system/chance.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import kafkajs, { type Consumer, type EachBatchHandler, type Kafka } from 'kafkajs'
+import kafkajs, { type Assignment, type Consumer, type EachBatchHandler, type Kafka } from 'kafkajs'
 import { type BusLog, endlessRetry, METADATA_MAX_AGE_MS } from '../client.ts'
 import { recordAssignment } from '../kafka-metrics.ts'
 import { type ConsumerGroup, type RebalanceListener, setRebalanceListener } from '../kafkajs-patches.ts'
+import { subscriptionAssigner } from './partition-assigner.ts'
 import { createStallDetector, type UnreadOffsets } from './stall-detector.ts'
 
-// Node cannot import the classes of this CommonJS package by name.
-const { KafkaJSNonRetriableError, PartitionAssigners } = kafkajs
+// Node cannot import the class of this CommonJS package by name.
+const { KafkaJSNonRetriableError } = kafkajs
+
+/** A topic with its name at the brokers and its number of partitions. */
+export type SubscribedTopic = { readonly topic: string; readonly partitions: number }
 
 export type SupervisorOptions = {
-  /** The names of group and topic at the brokers, with the prefix. */
+  /** The name of the group at the brokers, with the prefix. */
   readonly groupId: string
-  readonly topic: string
-  readonly partitions: number
   /** Milliseconds without a heartbeat after which the brokers assign a member's partitions to others. */
   readonly sessionTimeoutMs: number
   /** A client is replaced after so many ms without activity, or without progress in a partition that has messages. */
@@ -24,9 +27,14 @@ export type SupervisorOptions = {
 }
 
 export type ConsumerCallbacks = {
+  /** The topics of a new consumer. */
+  topics(): readonly SubscribedTopic[]
   readonly eachBatch: EachBatchHandler
   readonly rebalanceListener: RebalanceListener
-  onAssigned(partitions: readonly number[]): void
+  /** Called with the assigned partitions of each topic. */
+  onAssigned(assignment: Assignment): void
+  /** Drains the messages in flight and commits, before a consumer with other topics replaces the current one. */
+  beforeRestart(): Promise<void>
   /** Read offsets of this client's idle partitions in which messages wait. */
   unreadOffsets(): UnreadOffsets
   /** Called when the brokers have confirmed the membership of the client. */
@@ -38,69 +46,97 @@ export type ConsumerCallbacks = {
 /** Maximum wait of a rebalance for messages in flight. A slower message may be handled twice, which its consumers detect. */
 export const REBALANCE_DRAIN_MS = 3000
 /** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a close and of a resumed partition. */
-const FETCH_WAIT_MS = 500
+const FETCH_WAIT_MS = 1000
 const RESTART_MS = 1000
+/** Time in ms without a change of the topics before a consumer subscribes to them. A service subscribes to its topics one by one. */
+const TOPICS_SETTLE_MS = 100
+const DISCONNECT_TIMEOUT_MS = 5000
 /** Number of failed joins that log no warning, because brokers reject joins while they load their groups after a start. */
 const QUIET_ATTEMPTS = 10
 
+export type ConsumerSupervisor = {
+  current(): Consumer | undefined
+  /** Replaces the current consumer by one with the present topics. */
+  updateTopics(): void
+}
+
 /**
  * Runs a consumer until the signal aborts. A new consumer replaces a consumer that crashed or hangs, and shares no state with it.
- * @returns a function that returns the current consumer
  */
 export function superviseConsumer(
   kafka: Kafka,
   callbacks: ConsumerCallbacks,
   options: SupervisorOptions,
   stop: AbortSignal,
-): () => Consumer | undefined {
+): ConsumerSupervisor {
   const { clock, log, groupId } = options
   let current: Consumer | undefined
+  let topicsVersion = 0
+  let topicsChange = Promise.withResolvers<void>()
+
+  async function waitForSettledTopics(): Promise<void> {
+    for (let settled = -1; settled !== topicsVersion && !stop.aborted;) {
+      settled = topicsVersion
+      await clock.sleep(TOPICS_SETTLE_MS, stop)
+    }
+  }
   async function runConsumers(): Promise<void> {
     let earlyFailures = 0
     const levelOf = (hasJoined: boolean): 'info' | 'warn' => (!hasJoined && ++earlyFailures <= QUIET_ATTEMPTS ? 'info' : 'warn')
+    await waitForSettledTopics()
     while (!stop.aborted) {
       // A consumer that is stopped during its join would become a member that reads no partition.
       const isCurrent = (): boolean => current === consumer && !stop.aborted
       const listener = createConsumerListener(callbacks.rebalanceListener, isCurrent)
+      topicsChange = Promise.withResolvers<void>()
       const consumer = createConsumer(kafka, options, listener)
       current = consumer
       let hasJoined = false
       consumer.on('consumer.group_join', () => (hasJoined = true))
-      const { reason, level } = await Promise.race([
-        runConsumer(consumer, callbacks, options, isCurrent).then((endReason) => ({
-          reason: endReason,
-          level: levelOf(hasJoined),
-        })),
+      const end = await Promise.race([
+        runConsumer(consumer, callbacks, options, isCurrent).then((reason) => ({ reason, level: levelOf(hasJoined) })),
         detectStall(consumer, options, () => callbacks.unreadOffsets(), stop).then(
-          (endReason) => ({ reason: endReason, level: 'warn' }) as const,
+          (reason) => ({ reason, level: 'warn' }) as const,
         ),
+        topicsChange.promise.then(waitForSettledTopics),
       ])
       if (stop.aborted) return
-      log?.[level]({ group: groupId, reason }, 'a consumer ended; starting a new one')
+      if (end) log?.[end.level]({ group: groupId, reason: end.reason }, 'a consumer ended; starting a new one')
+      else await callbacks.beforeRestart()
       current = undefined
       callbacks.onEnded()
       listener.afterRebalance()
-      abandon(consumer)
-      await clock.sleep(withJitter(RESTART_MS, systemChance), stop)
+      const disconnected = consumer.disconnect().catch(() => {})
+      if (end) await clock.sleep(withJitter(RESTART_MS, systemChance), stop)
+      // A member that has not left the group yet would delay the join.
+      else await withTimeout(clock, DISCONNECT_TIMEOUT_MS, disconnected, stop).catch(() => {})
     }
   }
   void runConsumers()
-  return () => current
+  return {
+    current: () => current,
+    updateTopics(): void {
+      topicsVersion++
+      topicsChange.resolve()
+    },
+  }
 }
 
 /** @returns the reason of the end */
 async function runConsumer(
   consumer: Consumer,
   callbacks: ConsumerCallbacks,
-  { topic, partitions, groupId }: SupervisorOptions,
+  { groupId }: SupervisorOptions,
   isCurrent: () => boolean,
 ): Promise<string> {
+  const subscribed = callbacks.topics()
+  const topics = subscribed.map(({ topic }) => topic)
   const crashed = Promise.withResolvers<string>()
   consumer.on('consumer.crash', ({ payload }) => crashed.resolve(payload.error.message))
   consumer.on('consumer.group_join', ({ payload }) => {
     if (!isCurrent()) return
-    recordAssignment(groupId, topic)
-    callbacks.onAssigned(payload.memberAssignment[topic] ?? [])
+    for (const topic of topics) recordAssignment(groupId, topic)
+    callbacks.onAssigned(payload.memberAssignment)
     callbacks.onMember()
   })
   consumer.on('consumer.heartbeat', () => {
@@ -109,11 +145,11 @@ async function runConsumer(
   try {
     await consumer.connect()
     // A group without committed offsets starts at the beginning of the log, so that it skips no command.
-    await consumer.subscribe({ topic, fromBeginning: true })
+    await consumer.subscribe({ topics, fromBeginning: true })
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: partitions,
+      partitionsConsumedConcurrently: subscribed.reduce((sum, { partitions }) => sum + partitions, 0),
       eachBatch: async (payload) => {
         if (isCurrent()) await callbacks.eachBatch(payload)
       },
@@ -123,8 +159,6 @@ async function runConsumer(
   }
   return crashed.promise
 }
-
-const abandon = (consumer: Consumer): void => void consumer.disconnect().catch(() => {})
 
 type ConsumerListener = RebalanceListener & {
   /** Leaves the group if the client was abandoned during the join. Otherwise it would keep partitions without reading them. */
@@ -203,7 +237,7 @@ function createConsumer(kafka: Kafka, { groupId, sessionTimeoutMs }: SupervisorO
     partitionAssigners: [
       (parts) => {
         setRebalanceListener(parts.cluster, listener)
-        const assigner = PartitionAssigners.roundRobin(parts)
+        const assigner = subscriptionAssigner(parts)
         // Kafkajs calls `protocol` at each attempt to join.
         const protocol: typeof assigner.protocol = (subscription) => {
           listener.assertCurrent()

@@ -1,18 +1,21 @@
-import type { Kafka } from 'kafkajs'
+import type { Clock } from '@penstock/ports/clock.ts'
+import type { BusLog } from '../client.ts'
 import type { Dispatcher, DispatcherOptions } from '../../shared/dispatcher.ts'
-import { type GroupMember, joinGroup, type GroupMemberOptions } from './group-member.ts'
+import type { GroupMember, MemberTopic, TopicMembership } from './group-member.ts'
 import { createPartitionAssignment } from './partition-assignment.ts'
 import type { SharedParkedKeys, ParkedKeyState } from '../parked-tables.ts'
 import { createMessageProcessor } from './message-processor.ts'
 
-export type GroupDispatcherOptions = GroupMemberOptions & {
+export type GroupDispatcherOptions = Pick<MemberTopic, 'topic' | 'partitions' | 'waiting'> & {
+  readonly clock: Clock
+  readonly log: BusLog | undefined
   /** The names of group and topic without the prefix. */
   readonly subscriptionId: { readonly group: string; readonly topic: string }
   /** Called after the last handler was removed. */
   readonly onEnded: () => void
 }
 
-/** The handlers of one group and topic in this process, and the process's membership in the Kafka consumer group. */
+/** The handlers of one group and topic in this process, and the topic's part in the process's membership of the group. */
 export type GroupDispatcher = Dispatcher & {
   /** Number of partitions assigned to this process. */
   partitions(): number
@@ -25,15 +28,15 @@ const PARKED_RETRY_MS = 100
 const UNREADABLE = 'reading parked keys failed; retrying, and handling no message until then'
 
 export function createGroupDispatcher(
-  kafka: Kafka,
+  member: GroupMember,
   parked: SharedParkedKeys,
-  options: GroupDispatcherOptions,
+  { subscriptionId, clock, log, onEnded, ...topicOptions }: GroupDispatcherOptions,
   dispatcherOptions: DispatcherOptions,
 ): GroupDispatcher {
   const assignment = createPartitionAssignment()
   const offsetsOf = (partition: number) => assignment.offsetsOf(partition)
-  const processor = createMessageProcessor(options.subscriptionId, parked, offsetsOf, dispatcherOptions)
-  let membership: GroupMember | undefined
+  const processor = createMessageProcessor(subscriptionId, parked, offsetsOf, dispatcherOptions)
+  let membership: TopicMembership | undefined
   let pauseCount = 0
   let isEnded = false
 
@@ -44,7 +47,7 @@ export function createGroupDispatcher(
   /** Resumes once the parked keys have been read, because another member may have parked keys of the new partitions. */
   async function resume(): Promise<void> {
     const pauseNumber = ++pauseCount
-    while (pauseNumber === pauseCount && !isEnded && !(await readParkedKeys())) await options.clock.sleep(PARKED_RETRY_MS)
+    while (pauseNumber === pauseCount && !isEnded && !(await readParkedKeys())) await clock.sleep(PARKED_RETRY_MS)
     if (pauseNumber === pauseCount) processor.resume()
   }
   async function readParkedKeys(): Promise<boolean> {
@@ -52,13 +55,12 @@ export function createGroupDispatcher(
       const version = processor.parkedKeysVersion()
       return updateParkedKeys(await parked.listStates(), version)
     } catch (error) {
-      options.log?.info({ group: options.groupId, reason: String(error) }, UNREADABLE)
+      log?.info({ group: member.groupId, topic: topicOptions.topic, reason: String(error) }, UNREADABLE)
       return false
     }
   }
   const updateParkedKeys = (states: readonly ParkedKeyState[], version: number): boolean => {
-    const { group: name, topic } = options.subscriptionId
-    const ownKeys = states.filter((key) => key.group === name && key.topic === topic)
+    const ownKeys = states.filter((key) => key.group === subscriptionId.group && key.topic === subscriptionId.topic)
     return processor.updateParkedKeys(ownKeys, version)
   }
   async function close(inFlight: Promise<void>): Promise<void> {
@@ -67,7 +69,7 @@ export function createGroupDispatcher(
     await processor.stop()
     await inFlight
     await membership?.leave()
-    options.onEnded()
+    onEnded()
   }
   void pause()
   return {
@@ -78,7 +80,8 @@ export function createGroupDispatcher(
     replay: () => {},
     add(handle, aside) {
       processor.add(handle, aside)
-      membership ??= joinGroup(kafka, { accept: processor.accept, pause, resume: () => void resume() }, assignment, options)
+      const { accept } = processor
+      membership ??= member.addTopic({ ...topicOptions, processor: { accept, pause, resume: () => void resume() }, assignment })
     },
     remove(handle) {
       const { isLast, inFlight } = processor.remove(handle)

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Kafka } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { createVirtualSchedule } from '../../deterministic/virtual-schedule.ts'
-import { joinGroup } from './group-member.ts'
+import { createGroupMember, type MemberTopic } from './group-member.ts'
 import type { PartitionOffset } from '../kafkajs-patches.ts'
 import { createPartitionAssignment } from './partition-assignment.ts'
 
@@ -11,11 +11,13 @@ const load = createRequire(import.meta.url)
 const group = load('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: { joinAndSync: Join } } // untyped
 
 type Listener = (event: { readonly payload: object }) => void
-type Commit = (offsets: { readonly topics: readonly { readonly partitions: readonly PartitionOffset[] }[] }) => Promise<void>
+type Commit = (offsets: {
+  readonly topics: readonly { readonly topic: string; readonly partitions: readonly PartitionOffset[] }[]
+}) => Promise<void>
 type Client = { emit(name: string, payload: object): void; becomeMember(commitOffsets: Commit): Promise<void> }
 
 /** A member of a group, with fake clients that act only when the test calls them. Its time passes only in `waitFor`. */
-function startMember() {
+async function startMember() {
   const schedule = createVirtualSchedule('group member', { stepLimit: 10_000 })
   const waitFor = async (condition: () => boolean): Promise<void> => {
     await schedule.run({ until: condition })
@@ -26,6 +28,7 @@ function startMember() {
     consumer({ partitionAssigners: [assigner] }: { partitionAssigners: readonly ((parts: object) => object)[] }) {
       const cluster = {}
       assigner?.({ cluster, groupId: 'g', logger: {} })
+      let subscribed: readonly string[] = []
       const listeners: { readonly name: string; readonly listener: Listener }[] = []
       const emit = (event: string, payload: object): void => {
         for (const { name, listener } of listeners) if (name === `consumer.${event}`) listener({ payload })
@@ -35,18 +38,25 @@ function startMember() {
         emit,
         async becomeMember(commitOffsets) {
           await group.prototype.joinAndSync.call({ cluster, retrier: done, offsetManager: {}, commitOffsets })
-          emit('group_join', { memberAssignment: { t: [0] } })
+          emit('group_join', { memberAssignment: Object.fromEntries(subscribed.map((topic) => [topic, [0]])) })
         },
       })
       const on = (name: string, listener: Listener): void => void listeners.push({ name, listener })
-      return { on, connect: done, subscribe: done, run: done, disconnect: done }
+      const subscribe = async ({ topics }: { readonly topics: readonly string[] }): Promise<void> => void (subscribed = topics)
+      return { on, connect: done, subscribe, run: done, disconnect: done }
     },
   }
-  const assignment = createPartitionAssignment()
   const processor = { accept: () => {}, pause: () => Promise.resolve(), resume: () => {} }
-  const settings = { groupId: 'g', topic: 't', partitions: 1, sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000 }
-  const options = { ...settings, clock: schedule.clock, log: undefined, waiting: () => new Map() }
-  const groupMember = joinGroup(kafka as unknown as Kafka, processor, assignment, options) // only what `superviseConsumer` uses
+  const settings = { groupId: 'g', sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000 }
+  const options = { ...settings, clock: schedule.clock, log: undefined }
+  const groupMember = createGroupMember(kafka as unknown as Kafka, options) // only what `superviseConsumer` uses
+  const createTopic = (topic: string): MemberTopic => {
+    const assignment = createPartitionAssignment()
+    return { topic, partitions: 1, processor, assignment, waiting: () => new Map() }
+  }
+  const topic = createTopic('t')
+  const { assignment } = topic
+  const membership = groupMember.addTopic(topic)
   /** Reads one message and completes it. */
   const handle = (offset: number): void => {
     assignment.offsetsOf(0)?.add(offset)
@@ -59,10 +69,11 @@ function startMember() {
   }
   const leave = async (): Promise<void> => {
     let hasLeft = false
-    void groupMember.leave().then(() => (hasLeft = true))
+    void membership.leave().then(() => (hasLeft = true))
     await waitFor(() => hasLeft)
   }
-  return { first: made[0], leave, handle, replaceClient, waitFor }
+  await waitFor(() => made.length === 1)
+  return { made, first: made[0], leave, handle, replaceClient, waitFor, groupMember, createTopic, membership }
 }
 
 /** Records the committed offsets. */
@@ -75,7 +86,7 @@ function recordCommits() {
 }
 
 test('a client commits while a commit of its predecessor hangs', async () => {
-  const { first, leave, handle, replaceClient, waitFor } = startMember()
+  const { first, leave, handle, replaceClient, waitFor } = await startMember()
   const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
   await first?.becomeMember(async (offsets) => {
     await commits.record(offsets)
@@ -91,7 +102,7 @@ test('a client commits while a commit of its predecessor hangs', async () => {
 })
 
 test('a late commit of an abandoned client does not count for its successor', async () => {
-  const { first, leave, handle, replaceClient, waitFor } = startMember()
+  const { first, leave, handle, replaceClient, waitFor } = await startMember()
   const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
   const commitEnd = Promise.withResolvers<void>()
   await first?.becomeMember(async (offsets) => {
@@ -110,7 +121,7 @@ test('a late commit of an abandoned client does not count for its successor', as
 })
 
 test('a retry of a failed commit contains the partitions that are assigned at the retry', async () => {
-  const { first, leave, handle, waitFor } = startMember()
+  const { first, leave, handle, waitFor } = await startMember()
   const { offsets, record } = recordCommits()
   let fails = true
   let tries = 0
@@ -128,4 +139,41 @@ test('a retry of a failed commit contains the partitions that are assigned at th
   await waitFor(() => offsets.length > 0)
   expect(offsets).toEqual(['8'])
   await leave()
+})
+
+test('one client reads all topics of a group, and a topic that leaves commits its progress', async () => {
+  const { made, handle, waitFor, groupMember, createTopic, membership } = await startMember()
+  const other = createTopic('other')
+  const otherMembership = groupMember.addTopic(other)
+  await waitFor(() => made.length === 2)
+  const commits: string[] = []
+  const record: Commit = async ({ topics }) => {
+    for (const { topic, partitions } of topics) commits.push(...partitions.map(({ offset }) => `${topic}: ${offset}`))
+  }
+  await made[1]?.becomeMember(record)
+  expect([membership.partitions(), otherMembership.partitions()]).toEqual([1, 1])
+  handle(4)
+  other.assignment.offsetsOf(0)?.add(7)
+  other.assignment.offsetsOf(0)?.complete(7)
+  await otherMembership.leave()
+  expect(commits).toEqual(['t: 5', 'other: 8'])
+  await waitFor(() => made.length === 3)
+  await made[2]?.becomeMember(record)
+  expect(membership.partitions()).toBe(1)
+  expect(other.assignment.count()).toBe(0)
+  let hasLeft = false
+  void membership.leave().then(() => (hasLeft = true))
+  await waitFor(() => hasLeft)
+})
+
+test('a group without topics has no client, and a topic that is added later starts one', async () => {
+  const { made, leave, waitFor, groupMember, createTopic } = await startMember()
+  await leave()
+  const membership = groupMember.addTopic(createTopic('t'))
+  await waitFor(() => made.length === 2)
+  await made[1]?.becomeMember(async () => {})
+  expect(membership.partitions()).toBe(1)
+  let hasLeft = false
+  void membership.leave().then(() => (hasLeft = true))
+  await waitFor(() => hasLeft)
 })

@@ -1,11 +1,18 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
-import type { EachBatchPayload, Kafka } from 'kafkajs'
+import type { Assignment, EachBatchPayload, Kafka } from 'kafkajs'
 import { recordReceived } from '../kafka-metrics.ts'
 import type { GroupLag } from './group-lag.ts'
-import { REBALANCE_DRAIN_MS, superviseConsumer, type SupervisorOptions } from './consumer-supervisor.ts'
+import {
+  type ConsumerCallbacks,
+  REBALANCE_DRAIN_MS,
+  type SubscribedTopic,
+  superviseConsumer,
+  type SupervisorOptions,
+} from './consumer-supervisor.ts'
 import { type ConsumerGroup, isStale } from '../kafkajs-patches.ts'
-import type { createPartitionAssignment } from './partition-assignment.ts'
+import type { PartitionAssignment } from './partition-assignment.ts'
+import type { UnreadOffsets } from './stall-detector.ts'
 import { type ReceivedMessage, toBusMessage } from './to-bus-message.ts'
 import type { InFlightOffsets } from './in-flight-offsets.ts'
 
@@ -18,94 +25,179 @@ export type PartitionProcessor = {
   resume(): void
 }
 
-export type GroupMember = {
+/** A topic that this process reads as a member of a group, and the handling of its messages. */
+export type MemberTopic = SubscribedTopic & {
+  readonly processor: PartitionProcessor
+  readonly assignment: PartitionAssignment
+  /** The partitions in which messages wait, by the brokers' offsets. */
+  readonly waiting: GroupLag['waiting']
+}
+
+export type TopicMembership = {
   /** Number of assigned partitions; 0 after a session timeout, because the brokers have assigned them to others. */
   partitions(): number
-  /** Accepts no more messages, and stays in the group until the messages in flight are done. */
+  /** Accepts no more messages, and keeps the partitions until the messages in flight are done. */
   stopIntake(): void
-  /** Commits the progress and leaves the group. */
+  /** Commits the progress and gives up the partitions of the topic. */
   leave(): Promise<void>
+}
+
+/** The membership of this process in a consumer group. It exists while the process reads at least one topic. */
+export type GroupMember = {
+  readonly groupId: string
+  addTopic(topic: MemberTopic): TopicMembership
 }
 
 /** Maximum delay in ms of a fetch by a full partition, before that partition is paused. */
 const PAUSE_GRACE_MS = 25
-const COMMIT_EVERY_MS = 500
+const COMMIT_EVERY_MS = 1000
 /**
  * Timeout in ms of a commit. The commit of a hanging client may never end, and the next client's commits must not wait for it.
  */
 const COMMIT_TIMEOUT_MS = 5000
 const LEAVE_TIMEOUT_MS = 5000
 
-export type GroupMemberOptions = SupervisorOptions & Pick<GroupLag, 'waiting'>
+/** @returns a function that finds or creates the member of a group, by the group's name at the brokers */
+export function createGroupMembers(kafka: Kafka, options: Omit<SupervisorOptions, 'groupId'>): (groupId: string) => GroupMember {
+  const members = new Map<string, GroupMember>()
+  return (groupId) => {
+    const member = members.get(groupId) ?? createGroupMember(kafka, { ...options, groupId })
+    members.set(groupId, member)
+    return member
+  }
+}
 
-/** Makes this process a member of a consumer group on one topic. It commits only offsets of completed messages. */
-export function joinGroup(
-  kafka: Kafka,
-  processor: PartitionProcessor,
-  assignment: ReturnType<typeof createPartitionAssignment>,
-  options: GroupMemberOptions,
-): GroupMember {
-  const { topic, clock, groupId } = options
-  const stopped = new AbortController()
-  let isAccepting = true
-  /** Kafkajs's group object of the current client, or of its predecessor until the current client joins. */
-  let consumerGroup: ConsumerGroup | undefined
+/**
+ * Makes this process a member of a consumer group once it reads a topic. One client reads all topics of the group. It commits
+ * only offsets of completed messages.
+ */
+export function createGroupMember(kafka: Kafka, options: SupervisorOptions): GroupMember {
+  const { clock, groupId, sessionTimeoutMs } = options
+  const topics = new Map<string, MemberTopic>()
+  const closingTopics = new Set<string>()
+  let client: GroupClient | undefined
+  return {
+    groupId,
+    addTopic(added) {
+      const { topic, assignment } = added
+      topics.set(topic, added)
+      client ??= startClient(kafka, { topics, closingTopics }, options)
+      client.updateTopics()
+      const reader = client
+      return {
+        partitions: () => (clock.monotonicMs() - reader.lastMemberAt() > sessionTimeoutMs ? 0 : assignment.count()),
+        stopIntake: () => void closingTopics.add(topic),
+        async leave() {
+          await isDoneWithin(clock, reader.stopped, LEAVE_TIMEOUT_MS, reader.commit())
+          topics.delete(topic)
+          assignment.assign([])
+          closingTopics.delete(topic)
+          if (topics.size > 0) return reader.updateTopics()
+          client = undefined
+          await reader.leaveGroup()
+        },
+      }
+    },
+  }
+}
+
+type GroupTopics = { readonly topics: ReadonlyMap<string, MemberTopic>; readonly closingTopics: ReadonlySet<string> }
+type GroupClient = ReturnType<typeof startClient>
+
+function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, options: SupervisorOptions) {
+  const { clock } = options
+  const stop = new AbortController()
   let lastMemberAt = Number.NEGATIVE_INFINITY
+  const { setGroup, commit } = createCommitter(topics)
 
-  async function eachBatch(payload: EachBatchPayload): Promise<void> {
+  /** Drains the messages in flight and commits. Otherwise the next owner of a partition would read handled messages again. */
+  async function drain(): Promise<void> {
+    const paused = Promise.all([...topics.values()].map(({ processor }) => processor.pause()))
+    await isDoneWithin(clock, stop.signal, REBALANCE_DRAIN_MS, paused)
+    await isDoneWithin(clock, stop.signal, REBALANCE_DRAIN_MS, commit())
+  }
+  const assign = (assignment: Assignment): void => {
+    for (const member of topics.values()) member.assignment.assign(assignment[member.topic] ?? [])
+  }
+  const callbacks: ConsumerCallbacks = {
+    topics: () => [...topics.values()],
+    eachBatch: createBatchHandler({ topics, closingTopics }, options),
+    rebalanceListener: {
+      beforeRebalance(group) {
+        setGroup(group)
+        return drain()
+      },
+      afterRebalance: () => topics.forEach(({ processor }) => processor.resume()),
+    },
+    onAssigned: assign,
+    beforeRestart: drain,
+    unreadOffsets: () => mergeUnreadOffsets(topics),
+    onMember: () => void (lastMemberAt = clock.monotonicMs()),
+    onEnded: () => assign({}),
+  }
+  const supervisor = superviseConsumer(kafka, callbacks, options, stop.signal)
+  void commitPeriodically(commit, options, stop.signal)
+  return {
+    commit,
+    stopped: stop.signal,
+    lastMemberAt: () => lastMemberAt,
+    updateTopics: () => supervisor.updateTopics(),
+    async leaveGroup() {
+      const consumer = supervisor.current()
+      stop.abort()
+      if (consumer) await withTimeout(clock, LEAVE_TIMEOUT_MS, consumer.disconnect()).catch(() => {})
+    },
+  }
+}
+
+/** Passes the messages of a batch to the processor of their topic. */
+const createBatchHandler =
+  ({ topics, closingTopics }: GroupTopics, { clock, groupId }: SupervisorOptions) =>
+  async (payload: EachBatchPayload): Promise<void> => {
     const { batch } = payload
-    if (!isAccepting) return void payload.pause()
-    const offsets = isStale(batch) ? undefined : assignment.offsetsForBatch(batch.partition, Number(batch.highWatermark))
+    const member = topics.get(batch.topic)
+    if (!member || closingTopics.has(batch.topic)) return void payload.pause()
+    const offsets = isStale(batch) ? undefined : member.assignment.offsetsForBatch(batch.partition, Number(batch.highWatermark))
     if (!offsets) return
-    recordReceived(groupId, topic, batch.messages.length)
-    for (const message of batch.messages) processor.accept(toBusMessage(batch.partition, message), offsets)
+    recordReceived(groupId, batch.topic, batch.messages.length)
+    for (const message of batch.messages) member.processor.accept(toBusMessage(batch.partition, message), offsets)
     payload.resolveOffset(batch.lastOffset())
     if (!offsets.isFull()) return
     const room = offsets.waitForRoom()
     await withTimeout(clock, PAUSE_GRACE_MS, room).catch(() => {})
     if (offsets.isFull()) void room.then(payload.pause())
   }
-  /**
-   * Commits through the group object. The consumer object would retry without limit, and a retry after a rebalance would reset
-   * the offset of another member.
-   */
-  async function commit(): Promise<void> {
-    const [group, partitions] = [consumerGroup, assignment.uncommitted()]
-    if (partitions.length === 0 || !group?.offsetManager) return
-    await group.commitOffsets({ topics: [{ topic, partitions }] })
-    if (consumerGroup === group) assignment.recordCommitted(partitions)
-  }
-  /** Drains the messages in flight and commits. Otherwise the next owner of a partition would read handled messages again. */
-  async function beforeRebalance(group: ConsumerGroup): Promise<void> {
-    consumerGroup = group
-    await isDoneWithin(clock, stopped.signal, REBALANCE_DRAIN_MS, processor.pause())
-    await isDoneWithin(clock, stopped.signal, REBALANCE_DRAIN_MS, commit())
-  }
-  const currentConsumer = superviseConsumer(
-    kafka,
-    {
-      eachBatch,
-      rebalanceListener: { beforeRebalance, afterRebalance: () => processor.resume() },
-      onAssigned: (partitions) => assignment.assign(partitions),
-      unreadOffsets: () => assignment.unreadOffsets(options.waiting()),
-      onMember: () => void (lastMemberAt = clock.monotonicMs()),
-      onEnded: () => assignment.assign([]),
-    },
-    options,
-    stopped.signal,
-  )
-  void commitPeriodically(commit, options, stopped.signal)
+
+/** Commits the progress in all topics of a group. */
+function createCommitter(topics: GroupTopics['topics']) {
+  /** Kafkajs's group object of the current client, or of its predecessor until the current client joins. */
+  let consumerGroup: ConsumerGroup | undefined
   return {
-    partitions: () => (clock.monotonicMs() - lastMemberAt > options.sessionTimeoutMs ? 0 : assignment.count()),
-    stopIntake: () => void (isAccepting = false),
-    async leave() {
-      await isDoneWithin(clock, stopped.signal, LEAVE_TIMEOUT_MS, commit())
-      const consumer = currentConsumer()
-      stopped.abort()
-      if (consumer) await withTimeout(clock, LEAVE_TIMEOUT_MS, consumer.disconnect()).catch(() => {})
+    setGroup: (group: ConsumerGroup): void => void (consumerGroup = group),
+    /**
+     * Commits through the group object. The consumer object would retry without limit, and a retry after a rebalance would reset
+     * the offset of another member.
+     */
+    commit: async (): Promise<void> => {
+      const group = consumerGroup
+      const uncommitted = [...topics.values()].flatMap(({ topic, assignment }) => {
+        const partitions = assignment.uncommitted()
+        return partitions.length === 0 ? [] : [{ topic, partitions, assignment }]
+      })
+      if (uncommitted.length === 0 || !group?.offsetManager) return
+      await group.commitOffsets({ topics: uncommitted.map(({ topic, partitions }) => ({ topic, partitions })) })
+      if (consumerGroup !== group) return
+      for (const { assignment, partitions } of uncommitted) assignment.recordCommitted(partitions)
     },
   }
 }
+
+const mergeUnreadOffsets = (topics: GroupTopics['topics']): UnreadOffsets =>
+  new Map(
+    [...topics.values()].flatMap(({ topic, assignment, waiting }) =>
+      [...assignment.unreadOffsets(waiting())].map(([partition, offset]) => [`${topic}/${partition}`, offset] as const),
+    ),
+  )
 
 async function commitPeriodically(commit: () => Promise<void>, options: SupervisorOptions, stopped: AbortSignal): Promise<void> {
   const { clock, log, groupId } = options

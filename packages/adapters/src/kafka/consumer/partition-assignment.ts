@@ -1,7 +1,8 @@
 import type { PartitionOffset } from '../kafkajs-patches.ts'
 import type { WaitingPartitions } from './group-lag.ts'
-import type { UnreadOffsets } from './stall-detector.ts'
 import { createInFlightOffsets, type InFlightOffsets } from './in-flight-offsets.ts'
+
+export type PartitionAssignment = ReturnType<typeof createPartitionAssignment>
 
 /** The partitions of a topic that are assigned to this process, with the offsets in flight and the committed offset of each. */
 export function createPartitionAssignment() {
@@ -34,7 +35,7 @@ export function createPartitionAssignment() {
      * Read offsets of idle partitions whose log has later messages.
      * @param waiting the unread messages by the brokers' offsets
      */
-    unreadOffsets: (waiting: WaitingPartitions): UnreadOffsets =>
+    unreadOffsets: (waiting: WaitingPartitions): ReadonlyMap<number, number> =>
       new Map(
         [...inFlight.values()].flatMap((offsets) => {
           const backlog = waiting.get(offsets.partition)

@@ -20,9 +20,9 @@ export function createPausableGate(stop: AbortSignal) {
         if (runningCalls === 0) notifyIdle?.()
       }
     },
-    /** Resolves when no call is running. */
+    /** Resolves when no call is running. After the stop no call starts anyway, so a pause has nothing to delay. */
     pause(): Promise<void> {
-      paused ??= Promise.withResolvers()
+      if (!stop.aborted) paused ??= Promise.withResolvers()
       if (runningCalls === 0) return Promise.resolve()
       return new Promise((resolve) => {
         const previous = notifyIdle
