@@ -47,6 +47,20 @@ test('a wait ends at its deadline, after a last check', async () => {
   assert.equal(await waiters.wait(async () => 'yes', ['a'], 149), 'yes')
 })
 
+test('the polling slows down to once a second while nothing is found', async () => {
+  const clock = createInstantClock()
+  const waiters = openReadModelWaiters(clock)
+  const checkedAtMs: number[] = []
+  await waiters.wait(async () => void checkedAtMs.push(clock.monotonicMs()), ['a'], 30_000)
+  const waitsMs = checkedAtMs.slice(1, -1).map((atMs, index) => atMs - (checkedAtMs[index] ?? 0))
+  assert.deepEqual(waitsMs.slice(0, 5), [100, 100, 100, 100, 100])
+  assert.deepEqual(
+    waitsMs,
+    waitsMs.toSorted((a, b) => a - b),
+  )
+  assert.equal(waitsMs.at(-1), 1000)
+})
+
 test('a check that throws fails the wait, and a later commit does not throw', async () => {
   const waiters = openReadModelWaiters(stillClock)
   await assert.rejects(

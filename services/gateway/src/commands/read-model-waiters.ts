@@ -1,12 +1,16 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 
 const POLL_MS = 100
+const MAX_POLL_MS = 1000
+/** Share of the time waited so far that the next poll may add. */
+const POLL_DELAY_SHARE = 0.25
 
 /** Requests that wait until a check of the read models finds a value. */
 export type ReadModelWaiters = {
   /**
-   * Calls `check` at once, after each commit about one of `keys`, and every `everyMs` (by default 100 ms). The polling finds
-   * commits of other replicas.
+   * Calls `check` at once, after each commit about one of `keys`, and by polling. The polling finds commits of other replicas. It
+   * begins every `everyMs` (by default 100 ms), and slows down to once a second, so that many waiters do not overload a database
+   * that is slow already.
    * @returns the value that `check` found; undefined if it found none before `until`, a time of the monotonic clock
    */
   readonly wait: <T>(
@@ -53,6 +57,7 @@ export function openReadModelWaiters(clock: WaitClock = realClock): ReadModelWai
 
   return {
     async wait(check, keys, until, everyMs = POLL_MS) {
+      const startedMs = clock.monotonicMs()
       let [isWoken, sleepAbort] = [false, new AbortController()]
       const wake = (): void => {
         isWoken = true
@@ -63,12 +68,14 @@ export function openReadModelWaiters(clock: WaitClock = realClock): ReadModelWai
       try {
         for (;;) {
           isWoken = false
-          const remainingMs = until - clock.monotonicMs()
+          const nowMs = clock.monotonicMs()
+          const remainingMs = until - nowMs
           const found = await check()
           if (found !== undefined || remainingMs <= 0) return found
           if (isWoken) continue
           sleepAbort = new AbortController()
-          await clock.sleep(Math.min(everyMs, remainingMs), sleepAbort.signal)
+          const pollMs = Math.max(everyMs, Math.min((nowMs - startedMs) * POLL_DELAY_SHARE, MAX_POLL_MS))
+          await clock.sleep(Math.min(pollMs, remainingMs), sleepAbort.signal)
         }
       } finally {
         unsubscribe(keys, wake)
