@@ -1,14 +1,14 @@
 import { systemClock } from '../system/clock.ts'
 import type { KurrentLogEnd } from './log-end.ts'
 
-const CHECK_EVERY_MS = 500
+const CHECK_EVERY_MS = 1000
 const ANSWER_TIMEOUT_MS = 1000
 
 /** Called with the position of the end of the log at its leader. */
 type EndListener = (end: bigint) => void
 
 /**
- * Reads the end of the leader's log twice a second while there are followers. A subscription at a former leader or at a hanging
+ * Reads the end of the leader's log once a second while there are followers. A subscription at a former leader or at a hanging
  * node gives no error. The follower detects a former leader by the grown log. The connection detects a hanging node by the
  * missing answer.
  */

@@ -21,7 +21,7 @@ export type TimerContext = {
 type Postponement = { readonly tries: number; readonly notBeforeMs: number }
 
 const BATCH = 200
-const CHECK_EVERY_MS = 500
+const CHECK_EVERY_MS = 1000
 const MAX_WAIT_MS = 60_000
 
 /** Decides the commands of due timers at their streams. A timer is removed only after its command was decided. */
