@@ -13,12 +13,16 @@ import { renderMachineTable } from './machine.ts'
 import { profileEnv, renderProfiles } from './cluster/cpu-profile.ts'
 import { measureOverload, type OverloadReport, sellForProfile } from './cluster/overload.ts'
 import { listMissedGoals, OVERLOAD_HEADING, renderOverload, renderOverloadPlot } from './cluster/overload-report.ts'
+import { measureLimitedSales, type ReplicaScaling } from './cluster/replicas.ts'
+import { listMissedReplicaGoals, renderReplicas, REPLICAS_HEADING } from './cluster/replicas-report.ts'
+import { replaceSection } from './cluster/page-section.ts'
 import { formatAmount, formatBenchmarkTable } from './table.ts'
 
 /** Compares the bus with the bare client, and measures a whole cluster. The exit code is 1 if a figure misses its target. */
 const USAGE = `npm run bench:cluster [-- --write]   prints the figures; --write also writes docs/benchmarks-cluster.md
                       [-- --quick]   a short run that only shows that the benchmark still works
                       [-- --overload]   only the open loop at multiples of the capacity; --write replaces that part of the page
+                      [-- --replicas]   only two replicas of a limited service beside one; --write replaces that part of the page
                       [-- --profile]   only some sales; prints the functions of each process that use most CPU`
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
 const OVERLOAD_PLOT = new URL('../../docs/images/overload.svg', import.meta.url)
@@ -28,12 +32,14 @@ const {
   quick: isQuick,
   write: isWriting,
   overload: isOverloadAlone,
+  replicas: isReplicasAlone,
   profile: isProfiling,
 } = parseCommandOptions(
   {
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     overload: { type: 'boolean', default: false },
+    replicas: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
   },
   USAGE,
@@ -46,6 +52,9 @@ if (missing !== undefined) {
 const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
 const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
 const overloadSettings = { ...settings, PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
+const replicaSettings = { ...overloadSettings, PENSTOCK_SIM_BLOCK_SECONDS: '1' }
+const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
+const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.1] as const
 const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
   await profileSales()
@@ -55,9 +64,14 @@ if (isProfiling) {
 if (isOverloadAlone) {
   const overloads = await measureBeyondCapacity()
   rmSync(folder, { recursive: true, force: true })
-  if (isWriting)
-    writePage(`${readFileSync(PAGE, 'utf8').split(OVERLOAD_HEADING)[0]?.trimEnd()}\n\n${renderOverload(overloads)}\n`, overloads)
+  if (isWriting) writePage(replaceSection(readFileSync(PAGE, 'utf8'), OVERLOAD_HEADING, renderOverload(overloads)), overloads)
   process.exit(listMissedGoals(overloads).length > 0 && !isQuick ? 1 : 0)
+}
+if (isReplicasAlone) {
+  const scaling = await measureReplicas()
+  rmSync(folder, { recursive: true, force: true })
+  if (isWriting) writeFileSync(PAGE, replaceSection(readFileSync(PAGE, 'utf8'), REPLICAS_HEADING, renderReplicas(scaling)))
+  process.exit(listMissedReplicaGoals(scaling).length > 0 && !isQuick ? 1 : 0)
 }
 console.error('bus ...')
 const kafka = await startKafka()
@@ -76,11 +90,14 @@ const figures = await measureMarket(
 const versions = await readVersions(cluster)
 await cluster.stop()
 console.log(figures.map(({ description, figures: values }) => `${description}: ${values}`).join('\n'))
+const scaling = await measureReplicas()
 const overloads = await measureBeyondCapacity()
 rmSync(folder, { recursive: true, force: true })
-if (isWriting) writePage(renderClusterPage(rows, figures, overloads, versions), overloads)
+if (isWriting)
+  writePage(renderClusterPage(rows, figures, [renderReplicas(scaling), renderOverload(overloads)], versions), overloads)
 const missedTargets = [
   ...rows.filter((row) => judgeRow(row)?.hasMissed).map(({ description }) => description),
+  ...listMissedReplicaGoals(scaling),
   ...listMissedGoals(overloads),
 ]
 if (missedTargets.length > 0) console.error(`short of the target: ${missedTargets.join('; ')}`)
@@ -95,6 +112,22 @@ async function measureBeyondCapacity(): Promise<OverloadReport> {
   console.log(renderOverload(overloads))
   for (const fault of listMissedGoals(overloads)) console.error(`short: ${fault}`)
   return overloads
+}
+
+/** Measures a cluster with one replica of each service, and one with two, in which each replica of one service has little CPU. */
+async function measureReplicas(): Promise<ReplicaScaling> {
+  console.error('replicas ...')
+  const measure = async (replicas: number): Promise<number> => {
+    const limitedCluster = await startCluster(join(folder, `replicas-${replicas}`), { replicas, env: replicaSettings })
+    const perSecond = await measureLimitedSales(limitedCluster, LIMITED_SERVICE, LIMITED_CORE_SHARE, replicaLoadSize)
+    await limitedCluster.stop()
+    console.error(`  ${perSecond.toFixed(2)} a second with ${replicas}`)
+    return perSecond
+  }
+  const scaling = { service: LIMITED_SERVICE, coreShare: LIMITED_CORE_SHARE, one: await measure(1), two: await measure(2) }
+  console.log(renderReplicas(scaling))
+  for (const fault of listMissedReplicaGoals(scaling)) console.error(`short: ${fault}`)
+  return scaling
 }
 
 /** Profiles every process of a cluster with one replica of each service. A profile slows the cluster, so it measures no times. */
@@ -131,7 +164,7 @@ function writePage(text: string, overloads: OverloadReport): void {
 function renderClusterPage(
   bus: readonly BenchmarkRow[],
   market: readonly ClusterFigure[],
-  overloads: OverloadReport,
+  parts: readonly string[],
   versions: readonly (readonly [string, string])[],
 ): string {
   const lines = [
@@ -144,7 +177,7 @@ function renderClusterPage(
     '## The market',
     `The hops of a purchase: ${BUY_TOPICS.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published. The process \`neighbours\` runs the sellers' agents.`,
     ['| | |', '|---|---|', ...market.map(({ description, figures: values }) => `| ${description} | ${values} |`)].join('\n'),
-    renderOverload(overloads),
+    ...parts,
   ]
   return `${lines.join('\n\n')}\n`
 }

@@ -161,7 +161,7 @@ async function waitForQuiescence(cluster: TestCluster): Promise<void> {
   await waitUntil('unchanged balances', isQuiet, DRAIN_MS, 1000)
 }
 
-const createLoadSettings = (ratePerSecond: number, seconds: number): LoadSettings => ({
+export const createLoadSettings = (ratePerSecond: number, seconds: number): LoadSettings => ({
   orders: Math.ceil(ratePerSecond * seconds),
   ratePerSecond,
   arrivals: 'poisson',
@@ -180,7 +180,7 @@ const createLoadSettings = (ratePerSecond: number, seconds: number): LoadSetting
   allowShed: false,
 })
 
-async function runOpenLoop(
+export async function runOpenLoop(
   { url, dataDir }: TestCluster,
   settings: LoadSettings,
   onArrivalsEnd: () => void = () => undefined,
