@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { channelContract, type ChannelFact } from '@penstock/contracts/channel.ts'
 import { orderContract, type OrderFact } from '@penstock/contracts/order.ts'
 import { settlementContract, type SettlementFact } from '@penstock/contracts/settlement.ts'
@@ -60,7 +61,8 @@ async function applyOrder(
     await insertOrderCredential(db, view)
   }
   if (!isOpenStatus(view.status)) await db.deleteFrom('gateway_order_slots').where('order_id', '=', id).execute()
-  await replaceSales(db, view)
+  // Most facts of an order change no sale.
+  if (!before || !isDeepStrictEqual(toSaleRows(before), toSaleRows(view))) await replaceSales(db, view)
 }
 
 /** Inserts the order's key with the order, so that the buyer can use it before the fact of the account arrives. */
