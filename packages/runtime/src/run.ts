@@ -182,7 +182,7 @@ function startLoops<Ports>(
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (service.aggregates.length === 0) return []
-  const { decide, advance, basePorts } = core
+  const { decide, paidFirst, advance, basePorts } = core
   const loopContext = { ...relayContextOf(service, core), timers: platform.timers, basePorts }
   const relayWhileHeld = async (held: AbortSignal): Promise<void> => {
     relayLeaseHeld.set({ component: service.name }, 1)
@@ -195,7 +195,11 @@ function startLoops<Ports>(
   const relayUnderLease = (stop: AbortSignal) => runUnderLease(platform, `relay.${service.name}`, relayWhileHeld, stop)
   return [
     keepRunning({ name: 'relay', run: (_, stop) => relayUnderLease(stop) }, core.context, signal),
-    keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...loopContext, height, decide }, stop) }, core.context, signal),
+    keepRunning(
+      { name: 'timers', run: (_, stop) => fireTimers({ ...loopContext, paidFirst, height, decide }, stop) },
+      core.context,
+      signal,
+    ),
     keepRunning(
       { name: 'sweep', run: (_, stop) => recoverStreams({ ...loopContext, runProcess: advance }, stop) },
       core.context,

@@ -3,6 +3,7 @@ import type { ProcessRunner } from './processes/run-process.ts'
 import type { BasePorts } from './base-ports.ts'
 import type { HandledCommand } from './commands/handle-command.ts'
 import { type CommandMessage, newCommand } from './commands/messages.ts'
+import { isUnpaid, type PaidPriorityScheduler } from './commands/paid-first.ts'
 import { sendCommand } from './commands/send-command.ts'
 import type { Aggregate, SendOptions, ServiceContext } from './service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
@@ -15,6 +16,7 @@ type ServiceContextParts<Ports> = {
   readonly bus: Bus
   readonly streams: StreamCache
   readonly openStreams: OpenStreams
+  readonly paidFirst: PaidPriorityScheduler
   readonly decide: (command: CommandMessage) => Promise<HandledCommand>
   readonly runProcess: ProcessRunner
   readonly findAggregate: (category: string) => Aggregate<Ports>
@@ -23,10 +25,13 @@ type ServiceContextParts<Ports> = {
 
 /** Creates the operations that a service's own jobs may use. */
 export function createServiceContext<Ports>(parts: ServiceContextParts<Ports>): ServiceContext<Ports> {
-  const { service, ports, bus, streams, openStreams, decide, runProcess, findAggregate, withLease } = parts
+  const { service, ports, bus, streams, openStreams, paidFirst, decide, runProcess, findAggregate, withLease } = parts
   return {
     ports,
-    decide: (request, commandId) => decide(toCommandMessage(request, { commandId, correlation: request.id }, ports)),
+    decide(request, commandId) {
+      const message = toCommandMessage(request, { commandId, correlation: request.id }, ports)
+      return paidFirst.run(isUnpaid(message.category, message.type), () => decide(message))
+    },
     send: (request, options) => sendCommand(service, bus, ports.tracing, toCommandMessage(request, options, ports)),
     async load(category, id) {
       const { state, revision } = await streams.loadFresh(findAggregate(category), id)

@@ -16,6 +16,7 @@ import { followMemoryView } from './views/memory-view.ts'
 import { bind, run } from './run.ts'
 import { defineAggregate, on, defineService } from './service.ts'
 import { fireTimers } from './processes/fire-timers.ts'
+import { createPaidPriorityScheduler } from './commands/paid-first.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const claimShape = { ...v1(z.strictObject({ orderId: z.uuid() })), from: ['order'] }
@@ -153,7 +154,9 @@ test('failed deadlines wait for a retry, and do not delay later deadlines', asyn
     if (Number(aggregateId) < 400) throw new Fault('away')
     decided.push(aggregateId)
   }
-  const firing = fireTimers({ service: 's', timers, basePorts: platform, height: () => undefined, decide }, stop.signal)
+  const paidFirst = createPaidPriorityScheduler(platform.clock)
+  const context = { service: 's', timers, basePorts: platform, paidFirst, height: () => undefined }
+  const firing = fireTimers({ ...context, decide }, stop.signal)
   await waitUntil('the last deadline is decided', () => decided.length === 1)
   assert.ok(reads < 20, `${reads} reads`)
   stop.abort()

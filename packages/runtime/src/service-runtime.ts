@@ -50,7 +50,8 @@ export function createServiceRuntime<Ports>(
       },
       toSpanResult,
     )
-  const shared = { service: service.name, ports, bus: platform.bus, streams, openStreams, decide }
+  const paidFirst = paidFirstOf(platform.bus, ports.clock)
+  const shared = { service: service.name, ports, bus: platform.bus, streams, openStreams, paidFirst, decide }
   const runProcess: ProcessRunner = createProcessRunner({ ...shared, aggregates, timers, effects: running, signal })
   const withLease: ServiceContext<Ports>['withLease'] = (name, work, stop) =>
     runUnderLease(platform, `${service.name}.${name}`, work, stop)
@@ -66,6 +67,7 @@ export function createServiceRuntime<Ports>(
     service: service.name,
     basePorts: ports as BasePorts,
     bus: platform.bus,
+    paidFirst,
     context,
     reactContext,
     openStreams,
@@ -142,7 +144,10 @@ function findAggregate<Ports>(
   return aggregate
 }
 
-type CommandReceiver = Pick<ReturnType<typeof createServiceRuntime>, 'service' | 'bus' | 'basePorts' | 'decide' | 'contractOf'>
+type CommandReceiver = Pick<
+  ReturnType<typeof createServiceRuntime>,
+  'service' | 'bus' | 'basePorts' | 'paidFirst' | 'decide' | 'contractOf'
+>
 
 /**
  * Whether the sender never sends this command, and so impersonates another service or the owner itself. For a command of a
@@ -156,7 +161,7 @@ function isForged(sender: string, { type, v }: CommandMessage, contract: Contrac
 
 /** Handles a command from the bus. The topic proves its sender. If no fact reports the result, an outcome message does. */
 export async function receiveCommand(
-  { service, bus, basePorts, decide, contractOf }: CommandReceiver,
+  { service, bus, basePorts, paidFirst, decide, contractOf }: CommandReceiver,
   sender: string,
   message: BusMessage,
 ): Promise<HandlerResult> {
@@ -177,7 +182,7 @@ export async function receiveCommand(
       commandsLate.inc({ component: service, type: isKnown ? command.type : 'unknown' })
       return 'done'
     }
-    const handled = await paidFirstOf(bus, basePorts.clock).run(isUnpaid(command.category, command.type), () =>
+    const handled = await paidFirst.run(isUnpaid(command.category, command.type), () =>
       decide(command, parseSpanId(message.headers['traceparent'], command.trace)),
     )
     if (!handled.hasAppended) {

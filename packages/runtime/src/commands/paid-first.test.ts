@@ -1,7 +1,11 @@
-import { contracts } from '@penstock/contracts/contracts.ts'
+import { contractOf, contracts } from '@penstock/contracts/contracts.ts'
+import { accept, type Decider } from '@penstock/kernel/decider.ts'
+import type { Command } from '@penstock/kernel/message.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
+import { defineAggregate, defineService } from '../service.ts'
+import { createServiceRuntime } from '../service-runtime.ts'
 import { commandToBus, factToBus, newCommand, isLowPriority } from './messages.ts'
 import { isUnpaid, createPaidPriorityScheduler, paidFirstOf } from './paid-first.ts'
 
@@ -63,6 +67,30 @@ test('services on one bus share a scheduler, and contracts list the unpaid messa
   assert.ok(!isUnpaid('of a later release', 'RequestQuote'))
   for (const { category, facts, commands, unpaid = [] } of contracts)
     for (const type of unpaid) assert.ok(type in facts || type in commands, `${category} ${type}`)
+})
+
+test('a command of a job waits for paid work only if it is one of an unpaid order', async () => {
+  const { platform } = await createMemoryPlatform()
+  const { clock, sleeping } = createManualClock()
+  const scheduler = paidFirstOf(platform.bus, clock)
+  const decider: Decider<object, Command, never> = { initial: {}, evolve: (state) => state, decide: () => accept() }
+  const hashed = { version: 1, projections: { 1: (state: object) => state } }
+  const aggregates = ['quote', 'payhash'].map((category) => defineAggregate({ contract: contractOf(category), decider, hashed }))
+  const { context } = createServiceRuntime(
+    defineService('quote', { aggregates }),
+    platform,
+    platform,
+    new AbortController().signal,
+  )
+  const orderId = '00000000-0000-4000-8000-000000000001'
+  const paid = Promise.withResolvers<void>()
+  const running = scheduler.run(false, () => paid.promise)
+  await context.decide({ category: 'payhash', id: 'x', command: { type: 'ClaimPayhash', data: { orderId } } }, 'c1')
+  assert.equal(sleeping.length, 0)
+  const waiting = context.decide({ category: 'quote', id: 'x', command: { type: 'RecordPlaced', data: {} } }, 'c2')
+  assert.equal(sleeping.length, 1)
+  paid.resolve()
+  await Promise.all([running, waiting])
 })
 
 test('facts and commands of unpaid orders have low priority, which their headers show', () => {

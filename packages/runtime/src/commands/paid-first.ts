@@ -12,7 +12,8 @@ export type PaidPriorityScheduler = {
 
 /**
  * Runs the work of paid orders before the work of unpaid orders. An overloaded machine then opens and settles paid channels,
- * while buyers who only requested an invoice wait.
+ * while buyers who only requested an invoice wait. The work is the handling of a message, of a deadline, of a job's command, and of
+ * the outcome of an effect. An effect itself is no such work, because it may wait for a node for minutes.
  */
 export function createPaidPriorityScheduler(clock: Pick<Clock, 'sleep'>): PaidPriorityScheduler {
   let paidRunning = 0

@@ -3,6 +3,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { test } from 'vitest'
+import { createPaidPriorityScheduler, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { openLogger } from '../observability/log.ts'
 import { fireTimers } from './fire-timers.ts'
 
@@ -20,7 +21,9 @@ async function fireOnce(decide: () => Promise<void>) {
     tried = true
     await decide()
   }
-  const firing = fireTimers({ service: 's', timers, basePorts: platform, height: () => undefined, decide: tryOnce }, stop.signal)
+  const paidFirst = createPaidPriorityScheduler(platform.clock)
+  const context = { service: 's', timers, basePorts: platform, paidFirst, height: () => undefined }
+  const firing = fireTimers({ ...context, decide: tryOnce }, stop.signal)
   await waitUntil('the timer was tried', () => tried)
   stop.abort()
   await firing
@@ -48,7 +51,32 @@ test('a failed deadline is retried, even if the wall clock was set back by an ho
   }
   const decide = () => Promise.reject(new Fault(`away at the ${++tries}. time`))
   const log = openLogger('silent')
-  await fireTimers({ service: 's', timers, basePorts: { ...platform, clock, log }, height: () => undefined, decide }, stop.signal)
+  const paidFirst = createPaidPriorityScheduler(clock)
+  const context = { service: 's', timers, basePorts: { ...platform, clock, log }, paidFirst, height: () => undefined }
+  await fireTimers({ ...context, decide }, stop.signal)
   assert.equal(tries, 2)
   assert.ok(elapsedMs < 5000, `${elapsedMs} ms`)
+})
+
+test.each([
+  ['settlement', 'ExpireInvoice', false],
+  ['quote', 'RecordPlaced', true],
+] as const)('a deadline of %s with the command %s is unpaid work: %s', async (category, type, isUnpaid) => {
+  const { platform } = await createMemoryPlatform()
+  const { timers } = platform
+  const stop = new AbortController()
+  await timers.replace('s', `${category}-x`, [{ step: 'lapse', due: { at: 1 }, command: { type, data: {} } }], 0)
+  const events: (string | boolean)[] = []
+  const paidFirst: PaidPriorityScheduler = {
+    run(isWorkUnpaid, work) {
+      events.push(isWorkUnpaid)
+      return work()
+    },
+  }
+  const decide = async (command: { readonly type: string }) => {
+    events.push(command.type)
+    stop.abort()
+  }
+  await fireTimers({ service: 's', timers, basePorts: platform, paidFirst, height: () => undefined, decide }, stop.signal)
+  assert.deepEqual(events, [isUnpaid, type])
 })

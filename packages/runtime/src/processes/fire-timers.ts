@@ -4,6 +4,7 @@ import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
 import type { BasePorts } from '../base-ports.ts'
 import { deriveId } from '../commands/derived-ids.ts'
 import { type CommandMessage, newCommand } from '../commands/messages.ts'
+import { isUnpaid, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { timersFired } from '../observability/metrics.ts'
 import { deriveTraceId } from '../observability/trace-ids.ts'
 import { streamAttributes, withSpan } from '../observability/tracing.ts'
@@ -12,6 +13,7 @@ export type TimerContext = {
   readonly service: string
   readonly timers: Timers
   readonly basePorts: BasePorts
+  readonly paidFirst: PaidPriorityScheduler
   /** The height of the service's chain tip; undefined for a service without a chain source. */
   readonly height: () => number | undefined
   readonly decide: (command: CommandMessage) => Promise<unknown>
@@ -60,24 +62,26 @@ async function fireTimer(context: TimerContext, timer: DueTimer, postponed: Map<
 }
 
 function decideDeadline(
-  { service, basePorts, decide }: TimerContext,
+  { service, basePorts, paidFirst, decide }: TimerContext,
   { stream, step, due, command }: DueTimer,
 ): Promise<unknown> {
   const id = aggregateIdOf(stream)
   const category = categoryOf(stream)
-  return withSpan(
-    basePorts.tracing,
-    () => ({ name: `deadline ${step}`, trace: deriveTraceId(id), attributes: streamAttributes(service, category, id, id) }),
-    () =>
-      decide(
-        newCommand({
-          id: deriveId(stream, step, JSON.stringify(due)),
-          category,
-          aggregateId: id,
-          command,
-          at: basePorts.clock.now(),
-          correlation: id,
-        }),
-      ),
-  )
+  const decideInSpan = (): Promise<unknown> =>
+    withSpan(
+      basePorts.tracing,
+      () => ({ name: `deadline ${step}`, trace: deriveTraceId(id), attributes: streamAttributes(service, category, id, id) }),
+      () =>
+        decide(
+          newCommand({
+            id: deriveId(stream, step, JSON.stringify(due)),
+            category,
+            aggregateId: id,
+            command,
+            at: basePorts.clock.now(),
+            correlation: id,
+          }),
+        ),
+    )
+  return paidFirst.run(isUnpaid(category, command.type), decideInSpan)
 }

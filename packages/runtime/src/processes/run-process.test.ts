@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/contracts.ts'
+import type { Contract } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command } from '@penstock/kernel/message.ts'
 import { effect, type ProcessStep, commandStep, command } from '@penstock/kernel/process.ts'
@@ -10,6 +11,7 @@ import { test } from 'vitest'
 import { createProcessRunner } from './run-process.ts'
 import { createEffectRunner } from './effects.ts'
 import { CHAIN_START } from '../commands/event-codec.ts'
+import type { CommandMessage } from '../commands/messages.ts'
 import { defineAggregate } from '../service.ts'
 import { createTimerIndex } from './timer-index.ts'
 import { migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
@@ -19,13 +21,20 @@ const decider: Decider<object, Command, never> = { initial: {}, evolve: (state) 
 
 const RETRY_DELAY_MS = 70
 
-/** Creates a runner for one stream whose process returns `getSteps()`, with one effect. */
-async function createRunner(getSteps: () => readonly ProcessStep<Command, 'knock'>[], knock: () => Promise<null>) {
+type Knock = () => Promise<{ readonly type: string; readonly data: object } | null>
+
+/** Creates a runner for one stream whose process returns `getSteps()`, with one effect. `work` lists what it runs, in order. */
+async function createRunner(
+  getSteps: () => readonly ProcessStep<Command, 'knock'>[],
+  knock: Knock,
+  { contract = payhash, outcomes = [] }: { readonly contract?: Contract; readonly outcomes?: readonly string[] } = {},
+) {
   const { platform } = await createMemoryPlatform()
   await migrateOpenStreams(platform.views)
   const sent: BusMessage[] = []
   const stop = new AbortController()
   const rests: unknown[] = []
+  const work: string[] = []
   const all = createEffectRunner(platform, stop.signal)
   const running: typeof all = {
     start(one) {
@@ -35,17 +44,17 @@ async function createRunner(getSteps: () => readonly ProcessStep<Command, 'knock
     close: () => all.close(),
   }
   const own = defineAggregate({
-    contract: payhash,
+    contract,
     decider,
     hashed: { version: 1, projections: { 1: (state) => state } },
     process: getSteps,
-    effects: { knock: { calls: [], outcomes: [], act: knock } },
+    effects: { knock: { calls: [], outcomes, act: knock } },
     retryDelaysMs: { knock: RETRY_DELAY_MS },
   })
   const loaded = { state: {}, revision: 0, chain: CHAIN_START, handled: new Map<string, number>() }
   const run = createProcessRunner({
     service: 'settlement',
-    aggregates: new Map([['payhash', own]]),
+    aggregates: new Map([[contract.category, own]]),
     streams: {
       load: () => Promise.resolve(loaded),
       loadFresh: () => Promise.resolve(loaded),
@@ -56,11 +65,20 @@ async function createRunner(getSteps: () => readonly ProcessStep<Command, 'knock
     timers: createTimerIndex(platform.timers, 'settlement'),
     openStreams: trackOpenStreams(platform.views, 'settlement'),
     effects: running,
+    paidFirst: {
+      async run(isUnpaid, act) {
+        work.push(isUnpaid ? 'unpaid' : 'paid')
+        return act().finally(() => work.push('done'))
+      },
+    },
     ports: platform,
     signal: stop.signal,
-    decide: () => Promise.resolve({ outcome: 'accepted', revision: 0, hasAppended: true }),
+    async decide({ type }: CommandMessage) {
+      work.push(type)
+      return { outcome: 'accepted', revision: 0, hasAppended: true }
+    },
   })
-  return { run: () => run('payhash', 'x'), running, sent, stop, rests }
+  return { run: () => run(contract.category, 'x'), running, sent, stop, rests, work }
 }
 
 test('a command is sent once, and once again when its attempt number changes', async () => {
@@ -124,4 +142,23 @@ test('an effect gets the retry delay of its aggregate', async () => {
   await run()
   await running.close()
   assert.deepEqual(rests, [RETRY_DELAY_MS])
+})
+
+test.each([
+  ['quote', 'RecordPlaced', 'unpaid'],
+  ['settlement', 'RecordPayout', 'paid'],
+] as const)('an effect of %s that ends with %s is %s work, except while it waits', async (category, type, priority) => {
+  const events: string[] = []
+  const { run, running, work } = await createRunner(
+    () => [effect('knock')],
+    async () => {
+      events.push(...work.splice(0))
+      return { type, data: {} }
+    },
+    { contract: contractOf(category), outcomes: ['RecordReach', type] },
+  )
+  await run()
+  await running.close()
+  assert.deepEqual(events, [priority, 'done'])
+  assert.deepEqual(work, [priority, type, 'done'])
 })

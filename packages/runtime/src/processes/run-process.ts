@@ -8,6 +8,7 @@ import type { HandledCommand } from '../commands/handle-command.ts'
 import { LRUCache } from 'lru-cache'
 import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import { type CommandMessage, newCommand } from '../commands/messages.ts'
+import { isUnpaid, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { sendCommand } from '../commands/send-command.ts'
 import type { Aggregate } from '../service.ts'
 import { type StreamCache, streamNameOf } from '../commands/stream-cache.ts'
@@ -22,6 +23,7 @@ export type ProcessRunnerContext<Ports> = {
   readonly timers: TimerIndex
   readonly openStreams: OpenStreams
   readonly effects: EffectRunner
+  readonly paidFirst: PaidPriorityScheduler
   readonly ports: Ports & BasePorts
   readonly signal: AbortSignal
   /** Decides a command at an own aggregate and runs that stream's process. */
@@ -100,7 +102,10 @@ function startEffect<Ports>(
 
 type EffectRequest = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }
 
-/** Checks that the state still requests the effect, performs it, and sends its outcome to the stream. */
+/**
+ * Checks that the state still requests the effect, performs it, and sends its outcome to the stream. While the effect waits for
+ * the outside world, it does not count as running work, because unpaid work would wait for it.
+ */
 async function performEffect<Ports>(
   context: ProcessRunnerContext<Ports>,
   aggregate: Aggregate<Ports>,
@@ -112,24 +117,25 @@ async function performEffect<Ports>(
       .some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt) ?? false
   // Another replica may have performed and recorded the effect, so the cached state is not enough.
   const loadState = async (): Promise<unknown> => (await context.streams.loadFresh(aggregate, id)).state
-  const state = await loadState()
-  if (!isRequested(state)) return 'not-asked'
   const effect = aggregate.effects?.[step.effect]
+  // No unpaid message belongs to a paid order, so an effect that may end with an unpaid command has an unpaid order.
+  const isLowPriority = effect?.outcomes.some((type) => isUnpaid(aggregate.contract.category, type)) ?? false
+  const state = await context.paidFirst.run(isLowPriority, loadState)
+  if (!isRequested(state)) return 'not-asked'
   if (!effect) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
   const isStillRequested = async (): Promise<boolean> => isRequested(await loadState())
   const outcome = await effect.act(state, { id, ports: context.ports, signal: context.signal, isStillRequested })
   hitCrashPoint(`${context.service}.${step.effect}.before-outcome`)
   if (!outcome) return 'nothing-new'
-  const { hasAppended } = await context.decide(
-    newCommand({
-      // Tries with different outcomes get different ids, and tries with the same outcome get the same id.
-      id: deriveId(key, outcome.type, JSON.stringify(outcome.data)),
-      category: aggregate.contract.category,
-      aggregateId: id,
-      command: outcome,
-      at: context.ports.clock.now(),
-      correlation,
-    }),
-  )
+  const command = newCommand({
+    // Tries with different outcomes get different ids, and tries with the same outcome get the same id.
+    id: deriveId(key, outcome.type, JSON.stringify(outcome.data)),
+    category: aggregate.contract.category,
+    aggregateId: id,
+    command: outcome,
+    at: context.ports.clock.now(),
+    correlation,
+  })
+  const { hasAppended } = await context.paidFirst.run(isLowPriority, () => context.decide(command))
   return hasAppended ? 'recorded' : 'nothing-new'
 }
