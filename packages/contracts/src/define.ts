@@ -44,7 +44,7 @@ export type Contract<
   /** The subject of each stream, if the stream's id is the id of the subject. */
   readonly correlates?: Subject
   readonly relatedTo?: Relation
-  /** Facts and commands of unpaid orders. Messages of paid orders take precedence. */
+  /** Facts and commands of unpaid orders, which a paid order ignores or refuses. Messages of paid orders take precedence. */
   readonly unpaid?: readonly string[]
 }
 

@@ -309,7 +309,17 @@ export const orderContract = defineContract('order', 'order', {
     RecordPayout: ['PayoutStatusRecorded'],
     RecordAcknowledgement: ['Told'],
   },
-  unpaid: ['PlaceOrder', 'OrderPlaced', 'SellerAccepted', 'RecordHoldIssued', 'HoldIssuedRecorded'],
+  // Withdraw, ReleaseRequested and BuyerRejected are not listed, because the payment may arrive before or during a withdrawal.
+  unpaid: [
+    'PlaceOrder',
+    'OrderPlaced',
+    'SellerAccepted',
+    'RecordHoldIssued',
+    'HoldIssuedRecorded',
+    'RecordHoldRefused',
+    'LapseApproval',
+    'SellerFailedToReact',
+  ],
 })
 export type OrderFact = FactsOf<typeof orderContract>
 export type OrderCommand = CommandsOf<typeof orderContract>

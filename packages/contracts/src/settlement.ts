@@ -370,8 +370,8 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     RetryPayout: ['PayoutRequested'],
     RecordPromiseBroken: ['PayoutWithheld', 'IncidentRecorded'],
   },
-  // Messages of unpaid orders, which wait for messages of paid orders.
-  unpaid: ['IssueHold', 'HoldRequested', 'HoldIssued'],
+  // ExpireInvoice may record a payment that arrived just in time, so it is not listed.
+  unpaid: ['IssueHold', 'HoldRequested', 'HoldRefused', 'RecordIssued', 'HoldIssued'],
 })
 export type SettlementFact = FactsOf<typeof settlementContract>
 export type SettlementCommand = CommandsOf<typeof settlementContract>

@@ -93,6 +93,14 @@ test('a command of a job waits for paid work only if it is one of an unpaid orde
   await Promise.all([running, waiting])
 })
 
+test.each([
+  ['order', ['RecordHoldRefused', 'LapseApproval', 'SellerFailedToReact'], ['Withdraw', 'ReleaseRequested', 'BuyerRejected']],
+  ['settlement', ['HoldRefused', 'RecordIssued'], ['ExpireInvoice', 'RecordReach', 'CancelRequested', 'HoldCancelled']],
+])('the unpaid messages of %s are those of orders whose payment cannot have arrived', (category, unpaid, others) => {
+  for (const type of unpaid) assert.ok(isUnpaid(category, type), type)
+  for (const type of others) assert.ok(!isUnpaid(category, type), type)
+})
+
 test('facts and commands of unpaid orders have low priority, which their headers show', () => {
   const command = (category: string, type: string) =>
     commandToBus(newCommand({ id: 'c', category, aggregateId: 'o', command: { type, data: {} }, at: 1, correlation: 'o' }))
