@@ -16,23 +16,26 @@ export async function createOrder(
   body: CreateOrderBody,
   ip: string,
 ): Promise<LspOrder | LspFault> {
+  const mismatch = findOptionMismatch(gateway, body)
+  if (mismatch) return mismatch
   const pubkey = body.public_key.toLowerCase()
-  const sellers = await selectSellers(gateway, nodeSources, type, body, pubkey)
-  if (sellers !== null && 'fault' in sellers) return sellers
   const token = body.token ?? ''
-  const record = token === '' ? null : await storeText(gateway, 'lsps-token', { token })
-  const result = await placeOrder(gateway, {
+  const result = await placeOrder<LspFault>(gateway, {
     orderId: gateway.ids.uuid(),
     ip,
-    quoteRequest: { ...toQuoteRequest(gateway, type, body, pubkey), sellers: sellers && [...sellers], record },
+    async prepare() {
+      const sellers = await selectSellers(gateway, nodeSources, type, body, pubkey)
+      if (sellers !== null && 'fault' in sellers) return sellers
+      const record = token === '' ? null : await storeText(gateway, 'lsps-token', { token })
+      return { ...toQuoteRequest(gateway, type, body, pubkey), sellers: sellers && [...sellers], record }
+    },
     isReady: ({ order }) => order.invoice !== null,
   })
+  if ('fault' in result) return result
   switch (result.outcome) {
     case 'refused':
-      if (record) await gateway.records.delete(record.id)
       return toRefusalFault(result.code, result.message)
     case 'busy':
-      if (record) await gateway.records.delete(record.id)
       return lspMarketBusy(result.seconds)
     case 'ended':
       return clientRejected(result.stored.order.reason ?? 'The order could not be placed.')
@@ -91,12 +94,9 @@ async function selectSellers(
   await publishSellers(gateway, nodeSources.peers, type, { entries, pricing })
   const publishedSellers = await listPublishedSellers(gateway, type)
   const sizeSat = BigInt(body.lsp_balance_sat)
-  const mismatch = findMismatch(
-    gateway,
-    body,
-    computePurchaseBounds(entries, createGenericRequest(gateway, publishedSellers), pricing),
-  )
-  if (mismatch) return mismatch
+  const bounds = computePurchaseBounds(entries, createGenericRequest(gateway, publishedSellers), pricing)
+  const unserved = findSizeFault(sizeSat, bounds)
+  if (unserved) return unserved
   const request = {
     ...createGenericRequest(gateway, publishedSellers),
     buyerPubkey: pubkey,
@@ -108,13 +108,8 @@ async function selectSellers(
   return sockets.length > 0 ? null : publishedSellers
 }
 
-/** Finds the first value outside the bounds of get_info. The quote service finds all other faults. */
-function findMismatch(
-  { config }: Gateway,
-  body: CreateOrderBody,
-  bounds: ReturnType<typeof computePurchaseBounds>,
-): LspFault | undefined {
-  const sizeSat = BigInt(body.lsp_balance_sat)
+/** Finds the first value outside the fixed options of get_info. The quote service finds all other faults. */
+function findOptionMismatch({ config }: Gateway, body: CreateOrderBody): LspFault | undefined {
   if (body.client_balance_sat !== '0')
     return optionMismatched(
       'max_initial_client_balance_sat',
@@ -135,6 +130,11 @@ function findMismatch(
       'max_channel_expiry_blocks',
       `channel_expiry_blocks must be at most ${config.maxChannelExpiryBlocks}.`,
     )
+  return undefined
+}
+
+/** Finds a size outside the bounds of get_info, which depend on the offers. */
+function findSizeFault(sizeSat: bigint, bounds: ReturnType<typeof computePurchaseBounds>): LspFault | undefined {
   if (!bounds) return clientRejected('No live seller can serve an order now; try again later.')
   if (sizeSat < bounds.minSizeSat)
     return optionMismatched('min_initial_lsp_balance_sat', `lsp_balance_sat must be at least ${bounds.minSizeSat}.`)

@@ -12,6 +12,7 @@ import {
   reopenLspHarness,
   makeOrderBody,
 } from './lsps1.fixture.ts'
+import { makeBusy } from '../market/fake-market.fixture.ts'
 import { findOrderByPageHash } from '../market/read/orders.ts'
 import { hashPageToken } from '../pages/page-url.ts'
 import { createLspOpenApi } from './openapi.ts'
@@ -116,14 +117,17 @@ describe('HTTP', () => {
     assert.deepEqual(statuses, [200, 200, 200, 429])
   })
 
-  test('a busy market answers with status 503 and the time to wait', async () => {
+  test('a busy market answers with status 503 and the time to wait, and reads and stores nothing', async () => {
     await addSeller(1)
-    Object.assign(lspHarness.gateway, { admission: { enter: () => ({ busyForSeconds: 9 }) } })
+    makeBusy(lspHarness, 9)
     const { status, body, headers } = await postOrder<LspError>(makeOrderBody({ token: 'from-a-friend' }))
     assert.deepEqual([status, body.statusCode, headers.get('retry-after')], [503, 503, '9'])
     assert.equal(body.message, 'The market is busy; try again in 9 seconds.')
     assert.equal(lspHarness.sent.length, 0)
+    const mismatched = await postOrder<LspError>(makeOrderBody({ client_balance_sat: '1' }))
+    assert.deepEqual([mismatched.status, mismatched.body.error.code], [400, 100])
   })
+
   test('a starting service answers with status 503', async () => {
     await lspHarness.close()
     await reopenLspHarness({}, () => 'the read models')

@@ -1,6 +1,7 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import assert from 'node:assert/strict'
 import type { CommandResponder, GatewayHarness, FactInput } from '../gateway-harness.fixture.ts'
 import type { QuoteRequest } from './purchase/place-order.ts'
 
@@ -34,3 +35,14 @@ export const answerWithOrders =
     ])
     await harness.projectFacts('order', ask.id, [fakeHoldIssuedFact])
   }
+
+/** Makes the market refuse all purchases as busy. Each later use of the given stores fails. */
+export function makeBusy(
+  { gateway }: GatewayHarness,
+  busyForSeconds: number,
+  unused: readonly ('views' | 'records')[] = ['views', 'records'],
+): void {
+  const store = new Proxy({}, { get: (_, name) => assert.fail(`a refused purchase uses ${String(name)} of a store`) })
+  const admission = { enter: () => ({ busyForSeconds }) }
+  Object.assign(gateway, { admission, ...Object.fromEntries(unused.map((name) => [name, store])) })
+}

@@ -71,7 +71,7 @@ async function openWithStrangersOrders(facts: Parameters<GatewayHarness['project
     placeOrder(market.gateway, {
       orderId: id(n),
       ip: '192.0.2.9',
-      quoteRequest: { ...baseRequest, buyer: { accountId, key: null } },
+      prepare: async () => ({ ...baseRequest, buyer: { accountId, key: null } }),
       isReady: ({ order }) => order.invoice !== null,
     })
   const listWithdrawn = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'Withdraw' ? [ask.id] : []))

@@ -23,9 +23,13 @@ export const noLspTerms = {
   lsps: null,
 } satisfies Partial<QuoteRequest>
 
-export type PlaceOrderRequest = {
+/** A fault in the form of the caller's interface. */
+type CallerFault = { readonly fault: unknown }
+
+export type PlaceOrderRequest<Fault extends CallerFault = never> = {
   readonly orderId: string
-  readonly quoteRequest: QuoteRequest
+  /** Runs after the admission, so that a purchase that a busy market refuses reads and stores nothing. */
+  readonly prepare: () => Promise<QuoteRequest | Fault>
   /** The caller's address, for the limits. */
   readonly ip: string
   /** Whether the order has reached the state that the caller waits for. */
@@ -55,10 +59,19 @@ const NO_SPACE_RETRY_SECONDS = 60
 type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
 
 /**
- * Requests a quote for the given order id, and waits until the read model has an order for which `isReady` is true. An order
- * that is not ready in time is withdrawn. If this process crashes during the wait, the unpaid order expires.
+ * Requests a quote for the given order id, once the market admits the purchase. Then waits until the read model has an order for
+ * which `isReady` is true. An order that is not ready in time is withdrawn. If this process crashes during the wait, the unpaid
+ * order expires.
  */
-export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
+export function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult>
+export function placeOrder<Fault extends CallerFault>(
+  gateway: Gateway,
+  request: PlaceOrderRequest<Fault>,
+): Promise<PlaceOrderResult | Fault>
+export async function placeOrder(
+  gateway: Gateway,
+  request: PlaceOrderRequest<CallerFault>,
+): Promise<PlaceOrderResult | CallerFault> {
   if (gateway.config.restored) return READ_ONLY_ANSWER
   if (!gateway.hasSpaceForOrders()) return { outcome: 'busy', seconds: NO_SPACE_RETRY_SECONDS }
   const entry = gateway.admission.enter()
@@ -66,8 +79,12 @@ export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): 
   const { admitted } = entry
   let outcome: PlaceOrderResult['outcome'] | undefined
   try {
-    const result = await place(gateway, request)
+    const until = getAnswerDeadline(gateway)
+    const quoteRequest = await request.prepare()
+    if ('fault' in quoteRequest) return quoteRequest
+    const result = await place(gateway, { ...request, quoteRequest, until })
     outcome = result.outcome
+    if (outcome === 'refused' && quoteRequest.record) await gateway.records.delete(quoteRequest.record.id)
     return result
   } finally {
     if (outcome === 'ready') admitted.reportReady()
@@ -76,9 +93,10 @@ export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): 
   }
 }
 
-async function place(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
-  const { orderId, quoteRequest, ip } = request
-  const until = getAnswerDeadline(gateway)
+type PreparedRequest = Omit<PlaceOrderRequest, 'prepare'> & { readonly quoteRequest: QuoteRequest; readonly until: number }
+
+async function place(gateway: Gateway, request: PreparedRequest): Promise<PlaceOrderResult> {
+  const { orderId, quoteRequest, ip, until } = request
   const refusal = await findDestinationFault(gateway, quoteRequest.destination)
   if (refusal !== undefined) return { outcome: 'refused', code: 'ADDRESS_NOT_PUBLIC', message: refusal }
   const { pubkey } = quoteRequest.destination
@@ -110,7 +128,7 @@ async function place(gateway: Gateway, request: PlaceOrderRequest): Promise<Plac
 
 async function findOutcome(
   gateway: Gateway,
-  { orderId, isReady }: PlaceOrderRequest,
+  { orderId, isReady }: PreparedRequest,
   commandId: string,
 ): Promise<FoundOutcome | undefined> {
   const stored = await findStoredOrder(gateway.views, orderId)

@@ -3,7 +3,7 @@ import { hashCredential, isCredential } from '@penstock/credentials/credentials.
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { BUYER_URI, createOrderPlacedFact, answerWithOrders } from '../fake-market.fixture.ts'
+import { BUYER_URI, createOrderPlacedFact, answerWithOrders, makeBusy } from '../fake-market.fixture.ts'
 import { hashPageToken } from '../../pages/page-url.ts'
 import { findOrderByPageHash } from '../read/orders.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
@@ -197,14 +197,15 @@ test('a buy that fails does not affect the other buy of the request', async () =
   assert.deepEqual(answer.errors?.[0]?.path, ['liquidity', 'bad'])
 })
 
-test('a busy market refuses a purchase at once, sends no command and claims no slot', async () => {
-  Object.assign(market.gateway, { admission: { enter: () => ({ busyForSeconds: 7 }) } })
+test('a busy market refuses a purchase at once, sends no command and stores nothing', async () => {
+  makeBusy(market, 7)
   const { status, errors } = await market.gql(BUY, { input: { ...input, redirect_url: 'https://shop.example/' } })
   assert.equal(status, 200)
   assert.equal(errors?.[0]?.message, 'The market is busy; try again in 7 seconds')
   assert.deepEqual(errors?.[0]?.extensions, { code: 'INTERNAL_SERVER_ERROR', retry_after: 7 })
   assert.equal(market.sent.length, 0)
-  assert.deepEqual(await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
+  const malformed = await market.gql(BUY, { input: { ...input, usd_cents: '499' } })
+  assert.match(malformed.errors?.[0]?.message ?? '', /^usd_cents must be/)
 })
 
 test('a market without space for new orders refuses a purchase as a busy market does', async () => {

@@ -45,18 +45,19 @@ export const buyLiquidity = mutation({
     // Created before the command is sent, so that the buyer can look up the order after any failure.
     const orderId = gateway.ids.uuid()
     const buyerKey = createBuyer(gateway, caller)
-    const record = redirectUrl === null ? null : await storeText(gateway, 'redirect-url', { redirect_url: redirectUrl })
     const errorDetails = { transaction_id: orderId, session_key: buyerKey.sessionKey }
     const result = await placeOrder(gateway, {
       orderId,
       ip,
-      quoteRequest: { ...request, buyer: { accountId: buyerKey.accountId, key: buyerKey.key }, record },
+      prepare: async () => ({
+        ...request,
+        buyer: { accountId: buyerKey.accountId, key: buyerKey.key },
+        record: redirectUrl === null ? null : await storeText(gateway, 'redirect-url', { redirect_url: redirectUrl }),
+      }),
       isReady: ({ order }) => order.invoice !== null,
     })
-    if (result.outcome === 'refused' || result.outcome === 'busy') {
-      if (record) await gateway.records.delete(record.id)
-      throw result.outcome === 'busy' ? marketBusy(result.seconds) : invalidInput(result.message, { reason: result.code })
-    }
+    if (result.outcome === 'busy') throw marketBusy(result.seconds)
+    if (result.outcome === 'refused') throw invalidInput(result.message, { reason: result.code })
     if (result.outcome === 'ended')
       throw invalidInput(result.stored.order.reason ?? 'The order could not be placed.', errorDetails)
     if (result.outcome === 'withdrawn')

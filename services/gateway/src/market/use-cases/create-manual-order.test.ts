@@ -1,7 +1,7 @@
 import { buyerAccountId, createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { autoAcceptedFact, BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact } from '../fake-market.fixture.ts'
+import { autoAcceptedFact, BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact, makeBusy } from '../fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
 import type { QuoteRequest } from '../purchase/place-order.ts'
 
@@ -106,8 +106,8 @@ test('a refusal by the offer is answered with its code, and the record is delete
   assert.equal(await market.gateway.records.get(quoteRequest.record.id), undefined)
 })
 
-test('a busy market refuses an order with the time after which to retry', async () => {
-  Object.assign(market.gateway, { admission: { enter: () => ({ busyForSeconds: 3 }) } })
+test('a busy market refuses an order with the time after which to retry, and stores no text', async () => {
+  makeBusy(market, 3, ['records'])
   const answer = await market.gql(CREATE, { input }, key)
   assert.deepEqual(answer.errors?.[0]?.extensions, { code: 'INTERNAL_SERVER_ERROR', retry_after: 3 })
 })

@@ -33,19 +33,20 @@ export const createManualOrder = mutation({
   access: identityHolder,
   input: parseManualOrder,
   run: async ({ referrer, request }, { gateway, caller, ip }) => {
-    const record = referrer === null ? null : await storeText(gateway, 'referrer', { referrer })
     const orderId = gateway.ids.uuid()
     const result = await placeOrder(gateway, {
       orderId,
       ip,
-      quoteRequest: { ...request, buyer: { accountId: caller.accountId, key: null }, record },
+      prepare: async () => ({
+        ...request,
+        buyer: { accountId: caller.accountId, key: null },
+        record: referrer === null ? null : await storeText(gateway, 'referrer', { referrer }),
+      }),
       isReady: ({ order }) => !order.terms.autoAccepted || order.invoice !== null,
     })
-    if (result.outcome === 'refused' || result.outcome === 'busy') {
-      if (record) await gateway.records.delete(record.id)
-      if (result.outcome === 'busy') throw marketBusy(result.seconds)
+    if (result.outcome === 'busy') throw marketBusy(result.seconds)
+    if (result.outcome === 'refused')
       throw result.code === 'OFFER_NOT_FOUND' ? offerNotFound() : invalidInput(result.message, { reason: result.code })
-    }
     const errorDetails = { transaction_id: orderId }
     if (result.outcome === 'ended')
       throw invalidInput(result.stored.order.reason ?? 'The order could not be placed.', errorDetails)
