@@ -123,7 +123,7 @@ async function place(gateway: Gateway, request: PreparedRequest): Promise<PlaceO
     await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
     return ACCOUNT_DELETED
   }
-  return found ?? withdrawLateOrder(gateway, orderId)
+  return found ?? withdrawLateOrder(gateway, orderId, commandId)
 }
 
 async function findOutcome(
@@ -140,9 +140,10 @@ async function findOutcome(
   return isReady(stored) ? { outcome: 'ready', stored } : undefined
 }
 
-async function withdrawLateOrder(gateway: Gateway, orderId: string): Promise<PlaceOrderResult> {
+async function withdrawLateOrder(gateway: Gateway, orderId: string, quoteCommandId: string): Promise<PlaceOrderResult> {
   gateway.log.warn({ order: orderId }, 'an order was not ready in time; withdrawing it')
   const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
-  await withdrawWhenPlaced(gateway, orderId, reason)
+  const findStatus = async () => (await findStoredOrder(gateway.views, orderId))?.order.status
+  await withdrawWhenPlaced(gateway, { orderId, quoteCommandId, reason, findStatus })
   return { outcome: 'withdrawn' }
 }

@@ -1,4 +1,5 @@
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import type { OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { CommandAnswer } from '../../commands/commands.ts'
@@ -7,9 +8,18 @@ import { withdrawWhenPlaced } from './withdraw-order.ts'
 const NOT_FOUND: CommandAnswer = { outcome: 'refused', code: 'NOT_FOUND', message: 'Order not found' }
 const nextTurn = (): Promise<void> => new Promise(setImmediate)
 
-/** Creates a gateway that finds these answers in their order; every later search finds the last answer. */
-function createGatewayStub(...answers: readonly (CommandAnswer | undefined | Error)[]) {
-  let [now, answerCount, idCount] = [0, 0, 0]
+type Found = {
+  /** The answers to withdrawals in their order. Every later search finds the last answer. */
+  readonly answers: readonly (CommandAnswer | undefined | Error)[]
+  readonly quoteAnswer?: CommandAnswer
+  /** The statuses of the order in their order. Every later search finds the last status. */
+  readonly statuses?: readonly (OrderStatus | undefined)[]
+}
+
+const nth = <T>(found: readonly T[], index: number): T | undefined => found[Math.min(index, found.length - 1)]
+
+function createGatewayStub({ answers, quoteAnswer, statuses = [] }: Found) {
+  let [now, answerCount, statusCount, idCount] = [0, 0, 0, 0]
   const closing = new AbortController()
   const sentCommands: { readonly at: number; readonly ask: AddressedCommand; readonly commandId: string }[] = []
   const loggedWarnings: string[] = []
@@ -27,14 +37,16 @@ function createGatewayStub(...answers: readonly (CommandAnswer | undefined | Err
     send: async (ask: AddressedCommand, { commandId }: { readonly commandId: string }) =>
       void sentCommands.push({ at: now, ask, commandId }),
     commands: {
-      findAnswer: async () => {
-        const answer = answers[Math.min(answerCount++, answers.length - 1)]
+      findAnswer: async (commandId: string) => {
+        if (commandId === 'quote') return quoteAnswer
+        const answer = nth(answers, answerCount++)
         if (answer instanceof Error) throw answer
         return answer
       },
     },
   }
-  const withdraw = () => withdrawWhenPlaced(ports, 'one', 'late')
+  const findStatus = async () => nth(statuses, statusCount++)
+  const withdraw = () => withdrawWhenPlaced(ports, { orderId: 'one', quoteCommandId: 'quote', reason: 'late', findStatus })
   const runAllTurns = async (): Promise<void> => {
     for (let turns = 0; turns < 40; turns++) await nextTurn()
   }
@@ -46,13 +58,16 @@ test('an order that is placed after its withdrawal arrived is withdrawn again', 
     withdraw,
     settled: runAllTurns,
     sentCommands,
-  } = createGatewayStub(undefined, NOT_FOUND, NOT_FOUND, { outcome: 'accepted', revision: 3 })
+  } = createGatewayStub({
+    answers: [undefined, NOT_FOUND, NOT_FOUND, { outcome: 'accepted', revision: 3 }],
+    statuses: [undefined, 'WAITING_FOR_SELLER_APPROVAL'],
+  })
   await withdraw()
   assert.equal(sentCommands.length, 1)
   await runAllTurns()
   assert.deepEqual(
     sentCommands.map(({ commandId }) => commandId),
-    ['command-1', 'command-2', 'command-3'],
+    ['command-1', 'command-2'],
   )
   for (const { ask } of sentCommands) assert.deepEqual([ask.category, ask.id, ask.command.type], ['order', 'one', 'Withdraw'])
 })
@@ -62,20 +77,37 @@ test('the withdrawal is not repeated after an answer other than NOT_FOUND', asyn
     { outcome: 'accepted', revision: 3 },
     { outcome: 'refused', code: 'HELD', message: 'held' },
   ] as const) {
-    const { withdraw, settled: runAllTurns, sentCommands } = createGatewayStub(answer)
+    const {
+      withdraw,
+      settled: runAllTurns,
+      sentCommands,
+    } = createGatewayStub({ answers: [answer], statuses: ['WAITING_FOR_BUYER_PAYMENT'] })
     await withdraw()
     await runAllTurns()
     assert.equal(sentCommands.length, 1)
   }
 })
 
-test('the repetition ends after 300 s if the order is never placed, and when the gateway closes', async () => {
-  const never = createGatewayStub(NOT_FOUND)
+test('an order that is never placed is withdrawn once, and the checks end after 300 s', async () => {
+  const never = createGatewayStub({ answers: [NOT_FOUND] })
   await never.withdraw()
   await never.settled()
-  assert.ok(never.sentCommands.length > 4 && never.sentCommands.length < 12)
-  assert.ok(never.now() >= 300_000)
-  const ending = createGatewayStub(NOT_FOUND)
+  assert.equal(never.sentCommands.length, 1)
+  assert.ok(never.now() >= 300_000 && never.now() < 600_000)
+})
+
+test('the checks end at once if the quote was refused or the placed order has ended', async () => {
+  const refused = createGatewayStub({ answers: [NOT_FOUND], quoteAnswer: { outcome: 'refused', code: 'NO_SELLER', message: '' } })
+  const ended = createGatewayStub({ answers: [NOT_FOUND], statuses: ['BUYER_REJECTED'] })
+  for (const stub of [refused, ended]) {
+    await stub.withdraw()
+    await stub.settled()
+    assert.deepEqual([stub.sentCommands.length, stub.now()], [1, 2000])
+  }
+})
+
+test('the repetition ends when the gateway closes', async () => {
+  const ending = createGatewayStub({ answers: [NOT_FOUND], statuses: ['WAITING_FOR_BUYER_PAYMENT'] })
   await ending.withdraw()
   ending.closing.abort()
   await ending.settled()
@@ -83,7 +115,7 @@ test('the repetition ends after 300 s if the order is never placed, and when the
 })
 
 test('a failed search for the answer is logged, and does not fail the answer to the buyer', async () => {
-  const { withdraw, settled: runAllTurns, loggedWarnings } = createGatewayStub(new Error('the database is away'))
+  const { withdraw, settled: runAllTurns, loggedWarnings } = createGatewayStub({ answers: [new Error('the database is away')] })
   await withdraw()
   await runAllTurns()
   assert.deepEqual(loggedWarnings, ['withdrawing an order failed; unpaid, it expires'])

@@ -1,4 +1,5 @@
 import { command } from '@penstock/kernel/process.ts'
+import { isFailure, type OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
@@ -23,27 +24,36 @@ type WithdrawPorts = Pick<Gateway, 'send' | 'ids' | 'closing'> & {
   readonly log: Pick<Gateway['log'], 'warn'>
 }
 
-/** Time after which the repetition ends. A quote expires much earlier. An order that is placed later still expires unpaid. */
+/** Time after which the checks end. A quote expires much earlier. An order that is placed later still expires unpaid. */
 const PLACING_LIMIT_MS = 300 * SECOND_MS
 const FIRST_CHECK_MS = 2 * SECOND_MS
 
+/** A requested order whose caller no longer waits. */
+export type LateOrder = {
+  readonly orderId: string
+  /** The command that requested the order's quote. */
+  readonly quoteCommandId: string
+  readonly reason: string
+  /** Reads the status from the read model, which may not contain the order yet. */
+  readonly findStatus: () => Promise<OrderStatus | undefined>
+}
+
 /**
  * Withdraws an order that may not be placed yet. The commands that place and withdraw it arrive through two topics, in any
- * order. So the gateway repeats the withdrawal in the background until the order exists. If this process ends before that, the
- * unpaid order expires.
+ * order. If the order is placed after the first withdrawal, the gateway withdraws it again, in the background. A dropped quote
+ * leads to no order, and so to no further command. If this process ends before that, the unpaid order expires.
  * @returns after the first withdrawal is sent
  */
-export async function withdrawWhenPlaced(gateway: WithdrawPorts, orderId: string, reason: string): Promise<void> {
-  const first = await withdrawOrder(gateway, orderId, reason)
-  void withdrawUntilPlaced(gateway, { orderId, reason, first }).catch((error: unknown) => {
+export async function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): Promise<void> {
+  const first = await withdrawOrder(gateway, late.orderId, late.reason)
+  void withdrawUntilPlaced(gateway, late, first).catch((error: unknown) => {
     const { closing, log } = gateway
-    if (!closing.aborted) log.warn({ order: orderId, reason: String(error) }, 'withdrawing an order failed; unpaid, it expires')
+    if (closing.aborted) return
+    log.warn({ order: late.orderId, reason: String(error) }, 'withdrawing an order failed; unpaid, it expires')
   })
 }
 
-type Withdrawal = { readonly orderId: string; readonly reason: string; readonly first: string }
-
-async function withdrawUntilPlaced(gateway: WithdrawPorts, { orderId, reason, first }: Withdrawal): Promise<void> {
+async function withdrawUntilPlaced(gateway: WithdrawPorts, late: LateOrder, first: string): Promise<void> {
   const { clock, closing, commands } = gateway
   const end = clock.monotonicMs() + PLACING_LIMIT_MS
   let commandId = first
@@ -51,8 +61,14 @@ async function withdrawUntilPlaced(gateway: WithdrawPorts, { orderId, reason, fi
     await clock.sleep(waitMs, closing)
     if (closing.aborted) return
     const answer = await commands.findAnswer(commandId)
-    const isUnknownOrder = answer?.outcome === 'refused' && answer.code === 'NOT_FOUND'
-    if (answer && !isUnknownOrder) return
-    if (isUnknownOrder) commandId = await withdrawOrder(gateway, orderId, reason)
+    if (!answer) continue
+    if (answer.outcome !== 'refused' || answer.code !== 'NOT_FOUND') return
+    // A late order ends when it is placed, and a refused quote leads to no order.
+    const status = await late.findStatus()
+    if (status === undefined ? await isRefused(commands, late.quoteCommandId) : isFailure(status)) return
+    if (status !== undefined) commandId = await withdrawOrder(gateway, late.orderId, late.reason)
   }
 }
+
+const isRefused = async (commands: WithdrawPorts['commands'], commandId: string): Promise<boolean> =>
+  (await commands.findAnswer(commandId))?.outcome === 'refused'
