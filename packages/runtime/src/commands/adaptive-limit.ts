@@ -28,6 +28,7 @@ const QUEUE_SHARE = 5
 const INITIAL_LIMIT = 20
 const [MIN_QUIET_LIMIT, MAX_QUIET_LIMIT] = [INITIAL_LIMIT, 64]
 const MIN_LIMIT = 1
+const MAX_QUEUED_GROWTH = 4
 /** The factor per quiet second by which the limit approaches the limit of a quiet market. */
 const RECOVERY_FACTOR = 1.25
 const [MIN_RETRY_S, MAX_RETRY_S] = [2, 60]
@@ -142,11 +143,16 @@ function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number) {
  * The rate of few purchases does not show the market's capacity. So the rate counts only if purchases reached the limit or
  * many arrived, and if even the quickest of them queued.
  */
-function isSlow({ isLate, isFull, entered }: Sample, { quickestMs, queueMs }: Measured, { baseMs, maxMs }: Bounds): boolean {
+function isSlow({ isLate, isFull, entered }: Sample, measured: Measured, bounds: Bounds): boolean {
+  const { quickestMs, queueMs } = measured
+  const { maxMs } = bounds
   if (isLate || quickestMs > maxMs) return true
-  const isInLine = quickestMs > baseMs + (maxMs - baseMs) / QUEUE_SHARE
-  return isInLine && ((isFull && queueMs > maxMs) || (entered >= MIN_ENTERED && queueMs > 2 * maxMs))
+  return isInLine(measured, bounds) && ((isFull && queueMs > maxMs) || (entered >= MIN_ENTERED && queueMs > 2 * maxMs))
 }
+
+/** Whether even the quickest purchase queued. */
+const isInLine = ({ quickestMs }: Measured, { baseMs, maxMs }: Bounds): boolean =>
+  quickestMs > baseMs + (maxMs - baseMs) / QUEUE_SHARE
 
 type Times = Bounds & {
   /** Milliseconds since the last review. */
@@ -163,9 +169,16 @@ function adaptLimit(limit: number, sample: Sample, measured: Measured, { baseMs,
     // This review may come long after the last purchase.
     return idleMs > 0 ? moveToQuiet(lower, idleMs) : lower
   }
-  if (sample.isFull) return limit + (measured.perSecond > 0 ? Math.max(1, limit / 4) : 0)
+  if (sample.isFull) return limit + (measured.perSecond > 0 ? growthOf(limit, isInLine(measured, { baseMs, maxMs })) : 0)
   return moveToQuiet(limit, overMs)
 }
+
+/**
+ * The limits of several gateways share one market. If they all grew in proportion, a low limit would stay low. So while purchases
+ * queue, a limit grows by a few purchases only, and the limits become equal.
+ */
+const growthOf = (limit: number, isQueued: boolean): number =>
+  Math.max(1, isQueued ? Math.min(MAX_QUEUED_GROWTH, limit / 4) : limit / 4)
 
 /** Lowers the limit by at most half, because one slow second shows little. */
 const lowerLimit = (limit: number, capacity: number): number => Math.max(MIN_LIMIT, limit / 2, Math.min(limit * 0.9, capacity))
