@@ -51,8 +51,7 @@ if (missing !== undefined) {
 }
 const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
 const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
-const overloadSettings = { ...settings, PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
-const replicaSettings = { ...overloadSettings, PENSTOCK_SIM_BLOCK_SECONDS: '1' }
+const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
 const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.1] as const
 const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
@@ -118,7 +117,7 @@ async function measureBeyondCapacity(): Promise<OverloadReport> {
 async function measureReplicas(): Promise<ReplicaScaling> {
   console.error('replicas ...')
   const measure = async (replicas: number): Promise<number> => {
-    const limitedCluster = await startCluster(join(folder, `replicas-${replicas}`), { replicas, env: replicaSettings })
+    const limitedCluster = await startCluster(join(folder, `replicas-${replicas}`), { replicas, env: overloadSettings })
     const perSecond = await measureLimitedSales(limitedCluster, LIMITED_SERVICE, LIMITED_CORE_SHARE, replicaLoadSize)
     await limitedCluster.stop()
     console.error(`  ${perSecond.toFixed(2)} a second with ${replicas}`)
