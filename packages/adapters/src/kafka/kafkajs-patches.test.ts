@@ -134,6 +134,43 @@ it('concurrent joins by the fetch loops of several brokers share one join', asyn
   await nextJoin
 })
 
+type FetchedBatch = { readonly topic: string; readonly partition: number }
+type FetchingGroup = { readonly prototype: { fetch(this: object, nodeId: string): Promise<readonly FetchedBatch[]> } }
+
+it('a fetch returns no empty batches, which would pass through the queue of workers', async () => {
+  const message = { offset: '7', isControlRecord: false, key: null, value: Buffer.from('text'), headers: {} }
+  const control = { ...message, isControlRecord: true }
+  const recordsByPartition = [[], [message], [], [control]]
+  const responses = [
+    {
+      topicName: 't',
+      partitions: recordsByPartition.map((messages, partition) => ({
+        partition,
+        highWatermark: '8',
+        abortedTransactions: [],
+        preferredReadReplica: -1,
+        messages,
+      })),
+    },
+  ]
+  const partitions = recordsByPartition.map((_, partition) => partition)
+  const assigned = [{ topic: 't', partitions }]
+  const member = {
+    cluster: { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch: async () => ({ responses }) }) },
+    checkForStaleAssignment: () => {},
+    subscriptionState: { assigned: () => assigned, isPaused: () => false },
+    filterPartitionsByNode: () => assigned,
+    seekOffsets: async () => {},
+    seekOffset: { has: () => false },
+    offsetManager: { committedOffsets: () => ({ t: partitions.map(() => '0') }), nextOffset: () => '7' },
+    getActiveTopicPartitions: () => ({ t: new Set(partitions) }),
+    preferredReadReplicasPerTopicPartition: {},
+  }
+  const batches = await (group as unknown as FetchingGroup).prototype.fetch.call(member, '1') // the patched method
+  // The batch that has only a control record moves the offset, so kafkajs has to get it.
+  expect(batches.map(({ topic, partition }) => `${topic}/${partition}`)).toEqual(['t/1', 't/3'])
+})
+
 type Authenticators = new (
   connection: object,
   logger: object,

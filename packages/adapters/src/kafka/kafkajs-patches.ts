@@ -29,11 +29,16 @@ export type ConsumerGroup = {
   readonly joinAndSync: (this: ConsumerGroup) => Promise<void>
   /** Has no effect before the first join. */
   leave(): Promise<void>
-  readonly fetch: (this: ConsumerGroup, nodeId: number) => Promise<object[]>
+  readonly fetch: (this: ConsumerGroup, nodeId: number) => Promise<FetchedBatch[]>
   readonly recoverFromFetch: (this: ConsumerGroup, error: Error & { readonly type?: string }) => Promise<void>
   commitOffsets(offsets: {
     readonly topics: readonly { readonly topic: string; readonly partitions: readonly PartitionOffset[] }[]
   }): Promise<void>
+}
+type FetchedBatch = {
+  isEmpty(): boolean
+  /** Whether the batch has only control records or aborted messages, which move the offset. */
+  isEmptyDueToFiltering(): boolean
 }
 export type PartitionOffset = { readonly partition: number; readonly offset: string }
 
@@ -156,9 +161,13 @@ Object.assign(groups, {
       await withTimeout(systemClock, options.interval, shareCall(coordinatorSearches, this, findCoordinator))
     }
   },
+  /**
+   * Drops the empty batches. A fetch returns a batch for each assigned partition, and kafkajs passes each of them through its
+   * queue of workers, with a heartbeat.
+   */
   async fetch(this: ConsumerGroup, nodeId: number): Promise<object[]> {
     const offsets = this.offsetManager
-    const batches = await fetch.call(this, nodeId)
+    const batches = (await fetch.call(this, nodeId)).filter((batch) => !batch.isEmpty() || batch.isEmptyDueToFiltering())
     for (const batch of batches) fetchAssignments.set(batch, { group: this, offsets })
     return batches
   },
