@@ -1,6 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type LaunchedCluster, launchCluster, type RunningProcess } from '@penstock/cluster/launcher/launch.ts'
+import {
+  type LaunchedCluster,
+  type LaunchOptions,
+  launchCluster,
+  type RunningProcess,
+} from '@penstock/cluster/launcher/launch.ts'
 import { openPostgresFolder } from '@penstock/cluster/launcher/servers.ts'
 import { readConfig } from '@penstock/config/config.ts'
 import { findFreePort } from '@penstock/servers/free-port.ts'
@@ -28,7 +33,7 @@ export const clusterSkipReason = await explainMissingKafka()
 
 export async function startCluster(
   dataDir: string,
-  { replicas, env = {} }: { readonly replicas: number; readonly env?: Readonly<Record<string, string>> },
+  { replicas, replicasByService = {}, env = {} }: Pick<LaunchOptions, 'replicas' | 'replicasByService' | 'env'>,
 ): Promise<TestCluster> {
   const settings = { PENSTOCK_KAFKA_SESSION_SECONDS: '4', PENSTOCK_KAFKA_PARTITIONS: '4', ...FAST_SETTINGS, ...env }
   const config = readConfig({ ...settings, PORT: `${await findFreePort()}`, PENSTOCK_DATA_DIR: dataDir })
@@ -37,7 +42,7 @@ export async function startCluster(
   const startTimer = setTimeout(() => startAbort.abort(new Error('the start took too long')), READY_WITHIN_MS)
   const launched = await launchCluster(
     config,
-    { replicas, demo: false, env: settings },
+    { replicas, replicasByService, demo: false, env: settings },
     (processName, line) => lines.push(`${processName}  ${line}`),
     startAbort.signal,
   ).catch((error: unknown) => {

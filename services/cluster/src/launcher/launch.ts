@@ -27,6 +27,8 @@ import { waitForAll } from './wait-for-all.ts'
 
 export type LaunchOptions = {
   readonly replicas: number
+  /** The services whose number of processes differs from `replicas`. */
+  readonly replicasByService?: Readonly<Record<string, number>>
   readonly demo: boolean
   /** Settings that every process gets in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>
@@ -62,7 +64,7 @@ export type LaunchedCluster = {
  */
 export async function launchCluster(
   config: Config,
-  { replicas, demo, env: own = {} }: LaunchOptions,
+  options: LaunchOptions,
   printLine: PrintLine,
   abortSignal: AbortSignal,
 ): Promise<LaunchedCluster> {
@@ -88,19 +90,19 @@ export async function launchCluster(
     await waitForFreePort(listenAddress, abortSignal)
     const baseEnv = { PORT: `${listenAddress.port}`, PENSTOCK_DATA_DIR: dir.path }
     const folder = clusterFolder(dir.path)
-    const connections = countConnections(config, replicas)
+    const connections = countConnections(config, options)
     const { env, addresses, secrets } = await startServers(folder, servers, connections, printLine, abortSignal)
-    const migrate = runMigration({ ...own, ...env, ...baseEnv, ...migrationEnv(secrets) }, printLine, abortSignal)
+    const migrate = runMigration({ ...options.env, ...env, ...baseEnv, ...migrationEnv(secrets) }, printLine, abortSignal)
     await waitForAll({ migrate }, printLine)
     const url = `http://${toReachableHost(listenAddress.host)}:${listenAddress.port}`
     const [simnet, audit] = [await findFreePort(), await findFreePort()]
     const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
     const networkEnv = isSimulated && { PENSTOCK_SIMNET_URL: lightning }
-    const processEnv = { ...own, ...baseEnv, ...serviceEnv(env, audit), ...networkEnv }
+    const processEnv = { ...options.env, ...baseEnv, ...serviceEnv(env, audit), ...networkEnv }
     const ports = { simnet, audit, health: findFreePort }
     const asRole = (name: string) => accessEnv(name, secrets)
     const { host } = listenAddress
-    const planned = await planProcesses({ asRole, replicas, demo, url, host, isSimulated, env: processEnv, ports })
+    const planned = await planProcesses({ ...options, asRole, url, host, isSimulated, env: processEnv, ports })
     // Another program may have taken the port during the slow start of the servers.
     await waitForFreePort(listenAddress, abortSignal)
     await startAll(planned, children, printLine, abortSignal)
@@ -143,8 +145,13 @@ const OWN_CONNECTIONS = 4
 const SPARE_CONNECTIONS = 20
 
 /** The maximum number of open connections. `roll` reaches it, because a service's new and old processes then run together. */
-const countConnections = ({ postgresConnections: pool }: Config, replicas: number): number =>
-  (services.length * replicas + replicas + 1) * (2 * pool + OWN_CONNECTIONS) + SPARE_CONNECTIONS
+const countConnections = (
+  { postgresConnections: pool }: Config,
+  { replicas: most, replicasByService = {} }: LaunchOptions,
+): number => {
+  const replicas = Math.max(most, ...Object.values(replicasByService))
+  return (services.length * replicas + replicas + 1) * (2 * pool + OWN_CONNECTIONS) + SPARE_CONNECTIONS
+}
 
 async function startServers(
   folder: string,

@@ -20,6 +20,8 @@ export type PlannedPorts = {
 
 export type PlanOptions = {
   readonly replicas: number
+  /** The services whose number of processes differs from `replicas`. */
+  readonly replicasByService?: Readonly<Record<string, number>>
   readonly demo: boolean
   readonly url: string
   /** The host on which gateways listen; all other processes listen on loopback. */
@@ -41,6 +43,7 @@ export const migrateScript = scriptPath('cluster/src/migrate.ts')
 export async function planProcesses({
   asRole,
   replicas,
+  replicasByService = {},
   demo,
   url,
   host,
@@ -72,7 +75,7 @@ export async function planProcesses({
   const planned: PlannedProcess[] = []
   if (isSimulated) planned.push(await planOne('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
   for (const { name, ...manifest } of services)
-    for (let replica = 1; replica <= replicas; replica++)
+    for (let replica = 1; replica <= (replicasByService[name] ?? replicas); replica++)
       planned.push(await planOne(name, replica, `${name}/src/main.ts`, 'isPublic' in manifest ? { PENSTOCK_HOST: host } : {}))
   planned.push(await planOne('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
   const neighbours = { PENSTOCK_MARKET_URL: url }
