@@ -13,7 +13,7 @@ import { renderMachineTable } from './machine.ts'
 import { profileEnv, renderProfiles } from './cluster/cpu-profile.ts'
 import { measureOverload, type OverloadReport, sellForProfile } from './cluster/overload.ts'
 import { listMissedGoals, OVERLOAD_HEADING, renderOverload, renderOverloadPlot } from './cluster/overload-report.ts'
-import { measureLimitedSales, type ReplicaScaling } from './cluster/replicas.ts'
+import { type LimitedSales, measureLimitedSales, type ReplicaScaling } from './cluster/replicas.ts'
 import { listMissedReplicaGoals, renderReplicas, REPLICAS_HEADING } from './cluster/replicas-report.ts'
 import { replaceSection } from './cluster/page-section.ts'
 import { formatAmount, formatBenchmarkTable } from './table.ts'
@@ -53,7 +53,7 @@ const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
 const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
 const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
-const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.1] as const
+const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.05] as const
 const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
   await profileSales()
@@ -113,15 +113,19 @@ async function measureBeyondCapacity(): Promise<OverloadReport> {
   return overloads
 }
 
-/** Measures a cluster with one replica of each service, and one with two, in which each replica of one service has little CPU. */
+/** Measures a cluster with one replica of each service, and one with two replicas of a service whose replicas have little CPU. */
 async function measureReplicas(): Promise<ReplicaScaling> {
   console.error('replicas ...')
-  const measure = async (replicas: number): Promise<number> => {
-    const limitedCluster = await startCluster(join(folder, `replicas-${replicas}`), { replicas, env: overloadSettings })
-    const perSecond = await measureLimitedSales(limitedCluster, LIMITED_SERVICE, LIMITED_CORE_SHARE, replicaLoadSize)
+  const measure = async (replicas: number): Promise<LimitedSales> => {
+    const limitedCluster = await startCluster(join(folder, `replicas-${replicas}`), {
+      replicas: 1,
+      replicasByService: { [LIMITED_SERVICE]: replicas },
+      env: overloadSettings,
+    })
+    const sales = await measureLimitedSales(limitedCluster, LIMITED_SERVICE, LIMITED_CORE_SHARE, replicaLoadSize)
     await limitedCluster.stop()
-    console.error(`  ${perSecond.toFixed(2)} a second with ${replicas}`)
-    return perSecond
+    console.error(`  ${sales.perSecond.toFixed(2)} a second with ${replicas}`)
+    return sales
   }
   const scaling = { service: LIMITED_SERVICE, coreShare: LIMITED_CORE_SHARE, one: await measure(1), two: await measure(2) }
   console.log(renderReplicas(scaling))

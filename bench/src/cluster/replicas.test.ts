@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SecondSample } from '@penstock/cli/load/orders/generator.ts'
 import { isWithinShare } from './core-share.ts'
-import { countSalesPerSecond } from './replicas.ts'
+import { computeBusyShare, countSalesPerSecond } from './replicas.ts'
 import { listMissedReplicaGoals, renderReplicas } from './replicas-report.ts'
 
 const sampleAt = (atMs: number, sold: number, open: number): SecondSample => ({
@@ -23,11 +23,25 @@ test('a process has budget while it has used at most its share of the time', () 
   expect(isWithinShare(11, 100, 0.1)).toBe(false)
 })
 
+const sales = (perSecond: number, busyShare = 0.5) => ({ perSecond, busyShare })
+
 test('the page shows the ratio and its target', () => {
-  const page = renderReplicas({ service: 'order', coreShare: 0.1, one: 0.5, two: 0.9 }, new Date('2026-11-30'))
+  const page = renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(0.9) }, new Date('2026-11-30'))
   expect(page).toContain('| two replicas ÷ one replica | ≥ 1.7 | 1.80 | held |')
   expect(page).toContain('Measured on 2026-11-30')
-  expect(listMissedReplicaGoals({ service: 'order', coreShare: 0.1, one: 0.5, two: 0.8 })).toEqual([
+  expect(listMissedReplicaGoals({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(0.8) })).toEqual([
     'sales per second with two replicas beside one: 1.60, wanted 1.7',
   ])
+})
+
+test('the page says that the machine is full, if it is and the ratio is missed', () => {
+  const render = (two: number, busyShare: number): string =>
+    renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(two, busyShare) })
+  expect(render(0.6, 0.97)).toContain('its cores were busy for 97 % of the time')
+  expect(render(0.6, 0.7)).not.toContain('its cores were busy')
+  expect(render(0.9, 0.97)).not.toContain('its cores were busy')
+})
+
+test('the busy share is the share of the time that no core was idle', () => {
+  expect(computeBusyShare({ idleMs: 100, allMs: 1000 }, { idleMs: 300, allMs: 2000 })).toBeCloseTo(0.8)
 })

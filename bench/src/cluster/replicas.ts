@@ -1,15 +1,19 @@
+import { cpus } from 'node:os'
 import type { TestCluster } from '../../../test/support/cluster.ts'
 import { isStatusSold } from '@penstock/cli/load/orders/load-order.ts'
 import type { SecondSample } from '@penstock/cli/load/orders/generator.ts'
 import { limitCoreShare } from './core-share.ts'
 import { createLoadSettings, runOpenLoop } from './overload.ts'
 
-/** Sales per second with one replica of each service and with two, while the replicas of one service are held to a share of a core. */
+/** The sales of a cluster. `busyShare` is the share of all cores of the machine that any process used meanwhile. */
+export type LimitedSales = { readonly perSecond: number; readonly busyShare: number }
+
+/** The sales with one replica of a service and with two, while each of them is held to a share of a core. */
 export type ReplicaScaling = {
   readonly service: string
   readonly coreShare: number
-  readonly one: number
-  readonly two: number
+  readonly one: LimitedSales
+  readonly two: LimitedSales
 }
 
 export type ReplicaLoadSize = {
@@ -32,17 +36,30 @@ export async function measureLimitedSales(
   service: string,
   coreShare: number,
   { seconds, warmUpSeconds }: ReplicaLoadSize,
-): Promise<number> {
+): Promise<LimitedSales> {
   const pids = cluster.processes().flatMap(({ name, pid }) => (name === service && pid !== undefined ? [pid] : []))
   const endLimit = limitCoreShare(pids, coreShare)
   try {
     const settings = { ...createLoadSettings(ATTEMPTS_PER_SECOND, seconds), maxInFlight: IN_FLIGHT, allowShed: true }
-    const outcome = await runOpenLoop(cluster, settings)
-    return countSalesPerSecond(outcome.seconds, warmUpSeconds, seconds)
+    const before = readCpuTimes()
+    let busyShare = 0
+    const outcome = await runOpenLoop(cluster, settings, () => (busyShare = computeBusyShare(before, readCpuTimes())))
+    return { perSecond: countSalesPerSecond(outcome.seconds, warmUpSeconds, seconds), busyShare }
   } finally {
     endLimit()
   }
 }
+
+type CpuTimes = { readonly idleMs: number; readonly allMs: number }
+
+function readCpuTimes(): CpuTimes {
+  const times = cpus().map((cpu) => cpu.times)
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+  return { idleMs: sum(times.map(({ idle }) => idle)), allMs: sum(times.flatMap((one) => Object.values(one))) }
+}
+
+export const computeBusyShare = (before: CpuTimes, after: CpuTimes): number =>
+  1 - (after.idleMs - before.idleMs) / (after.allMs - before.allMs)
 
 /** @returns the sales per second between two seconds of a load */
 export function countSalesPerSecond(samples: readonly SecondSample[], fromSecond: number, toSecond: number): number {
