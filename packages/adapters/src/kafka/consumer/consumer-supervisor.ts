@@ -5,7 +5,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import kafkajs, { type Assignment, type Consumer, type EachBatchHandler, type Kafka } from 'kafkajs'
 import { type BusLog, endlessRetry, METADATA_MAX_AGE_MS } from '../client.ts'
 import { recordAssignment } from '../kafka-metrics.ts'
-import { type ConsumerGroup, type RebalanceListener, setRebalanceListener } from '../kafkajs-patches.ts'
+import { type ConsumerGroup, type RebalanceListener, setRebalanceListener } from '../kafkajs/kafkajs-patches.ts'
 import { subscriptionAssigner } from './partition-assigner.ts'
 import { createStallDetector, type UnreadOffsets } from './stall-detector.ts'
 

@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { createVirtualSchedule } from '../../deterministic/virtual-schedule.ts'
 import { createGroupMember, type MemberTopic } from './group-member.ts'
-import type { PartitionOffset } from '../kafkajs-patches.ts'
+import type { PartitionOffset } from '../kafkajs/kafkajs-patches.ts'
 import { createPartitionAssignment } from './partition-assignment.ts'
 
 type Join = (this: object) => Promise<void>

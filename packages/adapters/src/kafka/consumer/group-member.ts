@@ -10,7 +10,7 @@ import {
   superviseConsumer,
   type SupervisorOptions,
 } from './consumer-supervisor.ts'
-import { type ConsumerGroup, isStale } from '../kafkajs-patches.ts'
+import { type ConsumerGroup, isStale } from '../kafkajs/kafkajs-patches.ts'
 import type { PartitionAssignment } from './partition-assignment.ts'
 import type { UnreadOffsets } from './stall-detector.ts'
 import { type ReceivedMessage, toBusMessage } from './to-bus-message.ts'

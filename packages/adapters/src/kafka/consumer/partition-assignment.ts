@@ -1,4 +1,4 @@
-import type { PartitionOffset } from '../kafkajs-patches.ts'
+import type { PartitionOffset } from '../kafkajs/kafkajs-patches.ts'
 import type { WaitingPartitions } from './group-lag.ts'
 import { createInFlightOffsets, type InFlightOffsets } from './in-flight-offsets.ts'
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import kafkajs from 'kafkajs'
-import { systemClock } from '../system/clock.ts'
+import { systemClock } from '../../system/clock.ts'
 
 /*
  * Patches for defects of kafkajs 2.2.4 that no option avoids. They change its classes at run time, so that they also apply to an
