@@ -1,3 +1,4 @@
+import './kafkajs/fetch-patch.ts'
 import './kafkajs/kafkajs-patches.ts'
 import { connect as connectPlainly, isIP } from 'node:net'
 import { connect as connectByTls, type ConnectionOptions } from 'node:tls'
