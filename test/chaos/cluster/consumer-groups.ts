@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endlessRetry } from '@penstock/adapters/kafka/client.ts'
-import { subscriptionAssigner } from '@penstock/adapters/kafka/consumer/partition-assigner.ts'
+import { subscriptionAssigner } from '@penstock/adapters/kafka/kafkajs/partition-assigner.ts'
 import type { Admin, Consumer, Kafka } from 'kafkajs'
 
 const GROUP_PREFIX = 'penstock.'

@@ -2,15 +2,13 @@ import { withJitter } from '@penstock/kernel/backoff.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { systemChance } from '../../system/chance.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import kafkajs, { type Assignment, type Consumer, type EachBatchHandler, type Kafka } from 'kafkajs'
+import type { Assignment, Consumer, EachBatchHandler, Kafka } from 'kafkajs'
 import { type BusLog, endlessRetry, METADATA_MAX_AGE_MS } from '../client.ts'
 import { recordAssignment } from '../kafka-metrics.ts'
-import { type ConsumerGroup, type RebalanceListener, setRebalanceListener } from '../kafkajs/kafkajs-patches.ts'
-import { subscriptionAssigner } from './partition-assigner.ts'
+import { type RebalanceListener, setRebalanceListener } from '../kafkajs/kafkajs-patches.ts'
+import { subscriptionAssigner } from '../kafkajs/partition-assigner.ts'
+import { type ConsumerListener, createConsumerListener } from './consumer-listener.ts'
 import { createStallDetector, type UnreadOffsets } from './stall-detector.ts'
-
-// Node cannot import the class of this CommonJS package by name.
-const { KafkaJSNonRetriableError } = kafkajs
 
 /** A topic with its name at the brokers and its number of partitions. */
 export type SubscribedTopic = { readonly topic: string; readonly partitions: number }
@@ -56,8 +54,10 @@ const QUIET_ATTEMPTS = 10
 
 export type ConsumerSupervisor = {
   current(): Consumer | undefined
-  /** Replaces the current consumer by one with the present topics. */
+  /** Replaces the current consumer by one with the present topics, once it has joined its group. */
   updateTopics(): void
+  /** Resolves when the predecessor of the current consumer has left the group. */
+  waitForPredecessor(): Promise<void>
 }
 
 /**
@@ -73,6 +73,7 @@ export function superviseConsumer(
   let current: Consumer | undefined
   let topicsVersion = 0
   let topicsChange = Promise.withResolvers<void>()
+  let disconnected = Promise.resolve()
 
   async function waitForSettledTopics(): Promise<void> {
     for (let settled = -1; settled !== topicsVersion && !stop.aborted;) {
@@ -92,13 +93,15 @@ export function superviseConsumer(
       const consumer = createConsumer(kafka, options, listener)
       current = consumer
       let hasJoined = false
-      consumer.on('consumer.group_join', () => (hasJoined = true))
+      const joined = new Promise<void>((resolve) => void consumer.on('consumer.group_join', () => resolve()))
+      void joined.then(() => (hasJoined = true))
       const end = await Promise.race([
         runConsumer(consumer, callbacks, options, isCurrent).then((reason) => ({ reason, level: levelOf(hasJoined) })),
         detectStall(consumer, options, () => callbacks.unreadOffsets(), stop).then(
           (reason) => ({ reason, level: 'warn' }) as const,
         ),
-        topicsChange.promise.then(waitForSettledTopics),
+        // A client that is abandoned during its join may stay a member until its session ends.
+        topicsChange.promise.then(() => joined).then(waitForSettledTopics),
       ])
       if (stop.aborted) return
       if (end) log?.[end.level]({ group: groupId, reason: end.reason }, 'a consumer ended; starting a new one')
@@ -106,7 +109,7 @@ export function superviseConsumer(
       current = undefined
       callbacks.onEnded()
       listener.afterRebalance()
-      const disconnected = consumer.disconnect().catch(() => {})
+      disconnected = consumer.disconnect().catch(() => {})
       if (end) await clock.sleep(withJitter(RESTART_MS, systemChance), stop)
       // A member that has not left the group yet would delay the join.
       else await withTimeout(clock, DISCONNECT_TIMEOUT_MS, disconnected, stop).catch(() => {})
@@ -119,6 +122,7 @@ export function superviseConsumer(
       topicsVersion++
       topicsChange.resolve()
     },
+    waitForPredecessor: () => disconnected,
   }
 }
 
@@ -158,42 +162,6 @@ async function runConsumer(
     return String(error)
   }
   return crashed.promise
-}
-
-type ConsumerListener = RebalanceListener & {
-  /** Leaves the group if the client was abandoned during the join. Otherwise it would keep partitions without reading them. */
-  afterJoin(group: ConsumerGroup): Promise<void>
-  /** @throws KafkaJSNonRetriableError, which ends the client, if the client was abandoned */
-  assertCurrent(): void
-}
-
-/**
- * Guards the rebalance hooks of one client. An abandoned client may retry its join for long, because kafkajs has no limit. Such a
- * client must not pause the processor any more, and its earlier pause ends when its successor replaces it.
- */
-function createConsumerListener(listener: RebalanceListener, isCurrent: () => boolean): ConsumerListener {
-  let hasPaused = false
-  const assertCurrent = (): void => {
-    if (!isCurrent()) throw new KafkaJSNonRetriableError('this client was abandoned')
-  }
-  return {
-    assertCurrent,
-    async beforeRebalance(group) {
-      assertCurrent()
-      hasPaused = true
-      await listener.beforeRebalance(group)
-      assertCurrent()
-    },
-    async afterJoin(group) {
-      if (!isCurrent()) await group.leave().catch(() => {})
-      assertCurrent()
-    },
-    afterRebalance() {
-      if (!hasPaused) return
-      hasPaused = false
-      listener.afterRebalance()
-    },
-  }
 }
 
 /**

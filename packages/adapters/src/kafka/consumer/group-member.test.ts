@@ -73,7 +73,18 @@ async function startMember() {
     await waitFor(() => hasLeft)
   }
   await waitFor(() => made.length === 1)
-  return { made, first: made[0], leave, handle, replaceClient, waitFor, groupMember, createTopic, membership }
+  return {
+    made,
+    clock: schedule.clock,
+    first: made[0],
+    leave,
+    handle,
+    replaceClient,
+    waitFor,
+    groupMember,
+    createTopic,
+    membership,
+  }
 }
 
 /** Records the committed offsets. */
@@ -145,6 +156,7 @@ test('one client reads all topics of a group, and a topic that leaves commits it
   const { made, handle, waitFor, groupMember, createTopic, membership } = await startMember()
   const other = createTopic('other')
   const otherMembership = groupMember.addTopic(other)
+  await made[0]?.becomeMember(async () => {})
   await waitFor(() => made.length === 2)
   const commits: string[] = []
   const record: Commit = async ({ topics }) => {
@@ -176,4 +188,22 @@ test('a group without topics has no client, and a topic that is added later star
   let hasLeft = false
   void membership.leave().then(() => (hasLeft = true))
   await waitFor(() => hasLeft)
+})
+
+test('topics that close together end the client once, without another client for the last topic', async () => {
+  const { made, clock, waitFor, groupMember, createTopic, membership } = await startMember()
+  const otherMembership = groupMember.addTopic(createTopic('other'))
+  await made[0]?.becomeMember(async () => {})
+  await waitFor(() => made.length === 2)
+  await made[1]?.becomeMember(async () => {})
+  membership.stopIntake()
+  otherMembership.stopIntake()
+  await otherMembership.leave()
+  let isLater = false
+  void clock.sleep(10_000).then(() => (isLater = true))
+  await waitFor(() => isLater)
+  let hasLeft = false
+  void membership.leave().then(() => (hasLeft = true))
+  await waitFor(() => hasLeft)
+  expect(made).toHaveLength(2)
 })

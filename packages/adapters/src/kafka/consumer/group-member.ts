@@ -92,7 +92,10 @@ export function createGroupMember(kafka: Kafka, options: SupervisorOptions): Gro
           topics.delete(topic)
           assignment.assign([])
           closingTopics.delete(topic)
-          if (topics.size > 0) return reader.updateTopics()
+          const hasOpenTopics = [...topics.keys()].some((name) => !closingTopics.has(name))
+          if (hasOpenTopics) return reader.updateTopics()
+          // The other topics are being closed, too. The last one leaves the group.
+          if (topics.size > 0) return
           client = undefined
           await reader.leaveGroup()
         },
@@ -127,7 +130,10 @@ function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, optio
         setGroup(group)
         return drain()
       },
-      afterRebalance: () => topics.forEach(({ processor }) => processor.resume()),
+      // A successor may already handle the topics of a stopped client.
+      afterRebalance: () => {
+        if (!stop.signal.aborted) topics.forEach(({ processor }) => processor.resume())
+      },
     },
     onAssigned: assign,
     beforeRestart: drain,
@@ -145,7 +151,8 @@ function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, optio
     async leaveGroup() {
       const consumer = supervisor.current()
       stop.abort()
-      if (consumer) await withTimeout(clock, LEAVE_TIMEOUT_MS, consumer.disconnect()).catch(() => {})
+      const left = Promise.all([consumer?.disconnect(), supervisor.waitForPredecessor()])
+      await withTimeout(clock, LEAVE_TIMEOUT_MS, left).catch(() => {})
     },
   }
 }

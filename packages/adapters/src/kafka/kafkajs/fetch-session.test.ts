@@ -40,17 +40,37 @@ test('a partition that is no longer read is forgotten, and is listed again when 
   expect(session.begin([read('a', { 0: '5', 1: '7' })])).toMatchObject({ topics: [read('a', { 0: '5' })], forgottenTopics: [] })
 })
 
-test.each([
-  ['the broker has forgotten the session', (session: ReturnType<typeof createFetchSession>) => session.end({ errorCode: 70 })],
-  ['a fetch failed', (session: ReturnType<typeof createFetchSession>) => session.reset()],
-])('the next fetch lists all partitions in a new session if %s', (_, interrupt) => {
+test('the next fetch lists all partitions in a new session if the broker has forgotten the session', () => {
   const session = createFetchSession()
   const all = [read('a', { 0: '5' })]
   session.begin(all)
   session.end({ errorCode: 0, sessionId: 77 })
   session.begin(all)
-  expect(interrupt(session)).not.toBe(true)
+  expect(session.end({ errorCode: 70 })).toBe(false)
   expect(session.begin(all)).toEqual({ sessionId: 0, sessionEpoch: 0, topics: all, forgottenTopics: [] })
+})
+
+test('the fetch after a failed one lists all partitions, and closes the old session', () => {
+  const session = createFetchSession()
+  const all = [read('a', { 0: '5' })]
+  session.begin(all)
+  session.end({ errorCode: 0, sessionId: 77 })
+  session.begin(all)
+  session.reset()
+  expect(session.begin(all)).toEqual({ sessionId: 77, sessionEpoch: 0, topics: all, forgottenTopics: [] })
+  session.end({ errorCode: 0, sessionId: 78 })
+  expect(session.begin(all)).toMatchObject({ sessionId: 78, sessionEpoch: 1, topics: [] })
+})
+
+test('fetches without a session begin with another topic each time', () => {
+  const session = createFetchSession()
+  const all = ['a', 'b', 'c'].map((topic) => read(topic, { 0: '5' }))
+  const firstTopics = all.map(() => {
+    const { topics } = session.begin(all)
+    session.end({ errorCode: 0, sessionId: 0 })
+    return topics[0]?.topic
+  })
+  expect(firstTopics).toEqual(['a', 'b', 'c'])
 })
 
 test('a broker without room for a session gets all partitions each time', () => {

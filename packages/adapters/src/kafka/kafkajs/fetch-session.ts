@@ -22,12 +22,19 @@ const MAX_EPOCH = 2_147_483_647
  */
 export function createFetchSession() {
   let [id, epoch] = [0, 0]
+  let fullFetches = 0
   let known = new Map<string, KnownPartition>()
   const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`
 
+  /** The next request closes the old session at the broker by its id. */
   function reset(): void {
-    ;[id, epoch] = [0, 0]
+    epoch = 0
     known = new Map()
+  }
+  /** Begins with another topic each time, because a broker fills its response in the order of the request. */
+  function rotate(topics: readonly FetchTopic[]): readonly FetchTopic[] {
+    const first = fullFetches++ % Math.max(1, topics.length)
+    return [...topics.slice(first), ...topics.slice(0, first)]
   }
   return {
     /** @param topics all partitions to read */
@@ -38,7 +45,7 @@ export function createFetchSession() {
           partitions.map(({ partition, fetchOffset }) => [keyOf(topic, partition), { topic, partition, fetchOffset }] as const),
         ),
       )
-      if (id === 0) return { sessionId: 0, sessionEpoch: 0, topics, forgottenTopics: [] }
+      if (epoch === 0) return { sessionId: id, sessionEpoch: 0, topics: rotate(topics), forgottenTopics: [] }
       const isChanged = (topic: string, { partition, fetchOffset }: FetchPartition): boolean =>
         previous.get(keyOf(topic, partition))?.fetchOffset !== fetchOffset
       const forgotten = [...previous].flatMap(([key, partition]) => (known.has(key) ? [] : [partition]))
@@ -56,8 +63,10 @@ export function createFetchSession() {
     },
     /** @returns false if the broker has forgotten the session, so that the fetch has to be repeated in a new one */
     end({ errorCode = 0, sessionId = 0 }: SessionResponse): boolean {
-      if (errorCode !== 0 || sessionId === 0) reset()
-      else [id, epoch] = [sessionId, epoch === MAX_EPOCH ? 1 : epoch + 1]
+      if (errorCode !== 0 || sessionId === 0) {
+        id = 0
+        reset()
+      } else [id, epoch] = [sessionId, epoch === MAX_EPOCH ? 1 : epoch + 1]
       return errorCode === 0
     },
     /** Begins a new session with the next fetch. The state of the old session is unknown after an error. */

@@ -115,7 +115,11 @@ async function join(group: ConsumerGroup): Promise<void> {
   const listener = rebalanceListeners.get(group.cluster)
   await listener?.beforeRebalance(group)
   try {
-    await joinAndSync.call(group)
+    await joinAndSync.call(group).catch(async (error: unknown) => {
+      // An abandoned client may have become a member before its join failed.
+      await listener?.afterJoin(group).catch(() => {})
+      throw error
+    })
     await listener?.afterJoin(group)
   } finally {
     listener?.afterRebalance()
