@@ -140,10 +140,11 @@ async function profileSales(): Promise<void> {
     replicas: 1,
     env: { ...overloadSettings, ...profileEnv(profiles) },
   })
+  const sinceUs = Number(process.hrtime.bigint() / 1000n)
   const sold = await sellForProfile(profiledCluster, overloadSize)
   const names = new Map(profiledCluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [[pid, name] as const])))
   await profiledCluster.stop()
-  console.log(`${Math.round(sold)} sales, and the start of each process\n\n${renderProfiles(profiles, names)}`)
+  console.log(`${Math.round(sold)} sales\n\n${renderProfiles(profiles, names, sinceUs)}`)
 }
 
 /** Reads the versions of Kafka and PostgreSQL. The machine table adds the versions of npm packages itself. */

@@ -1,42 +1,58 @@
 import { expect, test } from 'vitest'
-import { type CpuProfile, renderFunctions, sumSelfTimes } from './cpu-profile.ts'
+import { type CpuProfile, renderTimes, sumTimes } from './cpu-profile.ts'
 
-const createNode = (id: number, functionName: string, url = '', lineNumber = -1) => ({
+const createNode = (id: number, functionName: string, url = '', children: readonly number[] = []) => ({
   id,
-  callFrame: { functionName, url, lineNumber },
+  callFrame: { functionName, url, lineNumber: 9 },
+  children,
 })
 const decideUrl = new URL('../../../services/order/src/decide.ts', import.meta.url).href
+const zodUrl = 'file:///app/node_modules/.pnpm/zod@4/node_modules/zod/index.js'
 const profile: CpuProfile = {
   nodes: [
-    createNode(1, '(root)'),
+    createNode(1, '(root)', '', [2, 3, 6, 7]),
     createNode(2, '(idle)'),
-    createNode(3, 'decide', decideUrl, 9),
-    createNode(4, '', 'file:///app/node_modules/.pnpm/zod@4/node_modules/zod/index.js', 0),
-    createNode(5, 'decide', decideUrl, 9),
+    createNode(3, 'decide', decideUrl, [4]),
+    createNode(4, 'parse', zodUrl, [5]),
+    createNode(5, 'write', 'node:net'),
     createNode(6, '(garbage collector)'),
-    createNode(7, ''),
+    createNode(7, 'parse', zodUrl),
   ],
+  startTime: 1_000_000,
   samples: [3, 2, 4, 5, 6, 7, 2],
   timeDeltas: [100, 2000, 50_000, 3000, 4000, 1000, 500],
 }
 
-test('the self time of a function is the time from its samples to the next ones, over all its call sites', () => {
-  expect(sumSelfTimes([profile])).toEqual([
-    { name: 'decide services/order/src/decide.ts:10', selfMs: 6 },
-    { name: '(anonymous) zod/index.js:1', selfMs: 3 },
-    { name: '(garbage collector)', selfMs: 1 },
-    { name: '(anonymous)', selfMs: 0.5 },
-  ])
+test('the time of a sample lasts until the next one, and counts for the nearest package and function of Penstock', () => {
+  expect(sumTimes([profile])).toEqual({
+    byPackage: [
+      { name: 'zod', ms: 7.5 },
+      { name: 'Penstock', ms: 2 },
+      { name: '(garbage collector)', ms: 1 },
+    ],
+    byFunction: [
+      { name: 'decide services/order/src/decide.ts:10', ms: 9 },
+      { name: '(garbage collector)', ms: 1 },
+      { name: 'zod', ms: 0.5 },
+    ],
+  })
 })
 
 test('profiles of several threads are added', () => {
-  expect(sumSelfTimes([profile, profile])[0]).toEqual({ name: 'decide services/order/src/decide.ts:10', selfMs: 12 })
+  expect(sumTimes([profile, profile]).byPackage[0]).toEqual({ name: 'zod', ms: 15 })
 })
 
-test('the rendered profile has at most twenty functions with their share', () => {
-  const times = Array.from({ length: 25 }, (_, n) => ({ name: `f${n}`, selfMs: 40 }))
-  const lines = renderFunctions('order', times).split('\n')
-  expect(lines).toHaveLength(21)
+test('samples before the given time do not count', () => {
+  expect(sumTimes([profile], 1_060_000).byPackage).toEqual([
+    { name: '(garbage collector)', ms: 1 },
+    { name: 'zod', ms: 0.5 },
+  ])
+})
+
+test('the rendered profile has eight packages and sixteen functions with their shares', () => {
+  const times = Array.from({ length: 25 }, (_, n) => ({ name: `f${n}`, ms: 40 }))
+  const lines = renderTimes('order', { byPackage: times, byFunction: times }).split('\n')
+  expect(lines).toHaveLength(27)
   expect(lines[0]).toBe('order: 1.0 s without idle time')
-  expect(lines[1]).toBe('      40 ms   4.0 %  f0')
+  expect(lines[2]).toBe('      40 ms   4.0 %  f0')
 })

@@ -5,18 +5,27 @@ import { join } from 'node:path'
 export type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+    readonly callFrame: CallFrame
+    readonly children?: readonly number[]
   }[]
   /** The node on top of the stack at each sample. */
   readonly samples: readonly number[]
+  /** The monotonic clock at the start, in microseconds. */
+  readonly startTime: number
   /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[]
 }
 
-export type FunctionTime = { readonly name: string; readonly selfMs: number }
+type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+
+export type NamedTime = { readonly name: string; readonly ms: number }
+
+/** The times of a process, the longest first, without idle time. Each list has the whole time. */
+export type ProcessTimes = { readonly byPackage: readonly NamedTime[]; readonly byFunction: readonly NamedTime[] }
 
 const SAMPLE_INTERVAL_US = 2000
-const SHOWN_FUNCTIONS = 20
+const SHOWN_PACKAGES = 8
+const SHOWN_FUNCTIONS = 16
 /** Frames in which the process uses no CPU. */
 const IDLE_FRAMES = new Set(['(idle)', '(root)'])
 
@@ -26,37 +35,81 @@ export const profileEnv = (folder: string): Readonly<Record<string, string>> => 
 })
 
 /**
- * Sums the self time of each function over several profiles. On a busy machine it includes waits for a core, so only the shares
- * of functions are comparable.
- * @returns the longest time first, without idle time
+ * Sums the times of the samples after `sinceUs` of the monotonic clock, over several profiles. The time of a function counts for
+ * its package, and for the nearest function of this repository on its stack. On a busy machine it includes waits for a core, so
+ * only the shares are comparable.
  */
-export function sumSelfTimes(profiles: readonly CpuProfile[]): readonly FunctionTime[] {
-  const selfUs = new Map<string, number>()
-  for (const { nodes, samples, timeDeltas } of profiles) {
-    const names = new Map(nodes.map(({ id, callFrame }) => [id, formatFunction(callFrame)]))
-    // A sample shows the function that runs until the next sample.
-    for (const [index, id] of samples.entries()) {
-      const name = names.get(id)
-      if (name !== undefined) selfUs.set(name, (selfUs.get(name) ?? 0) + (timeDeltas[index + 1] ?? 0))
+export function sumTimes(profiles: readonly CpuProfile[], sinceUs = 0): ProcessTimes {
+  const byPackage = new Map<string, number>()
+  const byFunction = new Map<string, number>()
+  const add = (sums: Map<string, number>, name: string, us: number): unknown => sums.set(name, (sums.get(name) ?? 0) + us)
+  for (const profile of profiles) {
+    const places = findPlaces(profile)
+    let timeUs = profile.startTime
+    for (const [index, id] of profile.samples.entries()) {
+      timeUs += profile.timeDeltas[index] ?? 0
+      const place = places.get(id)
+      if (!place || timeUs < sinceUs) continue
+      // A sample shows the function that runs until the next sample.
+      const us = profile.timeDeltas[index + 1] ?? 0
+      add(byPackage, place.packageName, us)
+      add(byFunction, place.functionName, us)
     }
   }
-  return [...selfUs]
-    .filter(([name]) => !IDLE_FRAMES.has(name))
-    .map(([name, us]) => ({ name, selfMs: us / 1000 }))
-    .toSorted((a, b) => b.selfMs - a.selfMs)
+  return { byPackage: toSorted(byPackage), byFunction: toSorted(byFunction) }
 }
 
-const ANONYMOUS = '(anonymous)'
+const toSorted = (sums: ReadonlyMap<string, number>): readonly NamedTime[] =>
+  [...sums].map(([name, us]) => ({ name, ms: us / 1000 })).toSorted((a, b) => b.ms - a.ms)
+
+type Place = { readonly packageName: string; readonly functionName: string }
+
+/** Names the package and the function of each node that uses CPU. */
+function findPlaces({ nodes }: CpuProfile): ReadonlyMap<number, Place> {
+  const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
+  const listStack = (id: number): readonly CallFrame[] => {
+    const stack: CallFrame[] = []
+    for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
+      const frame = frames.get(at)
+      if (frame) stack.push(frame)
+    }
+    return stack
+  }
+  const used = nodes.filter(({ callFrame }) => !IDLE_FRAMES.has(callFrame.functionName))
+  return new Map(used.map(({ id }) => [id, placeOf(listStack(id))]))
+}
+
 const REPOSITORY = new URL('../../../', import.meta.url).href
+const OWN = 'Penstock'
+const ANONYMOUS = '(anonymous)'
 
-function formatFunction({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
-  if (url === '') return functionName || ANONYMOUS
-  const [, inPackage] = /^.*\/node_modules\/(.*)$/.exec(url) ?? []
-  return `${functionName || ANONYMOUS} ${inPackage ?? url.replace(REPOSITORY, '')}:${lineNumber + 1}`
+/** Code of Node.js counts for the package that calls it. */
+function placeOf(stack: readonly CallFrame[]): Place {
+  const packageName = stack.map(findPackage).find((name) => name !== undefined)
+  const own = stack.find((frame) => findPackage(frame) === OWN)
+  const [top] = stack
+  const native = top && top.url === '' && top.functionName.startsWith('(') ? top.functionName : undefined
+  return {
+    packageName: native ?? packageName ?? 'Node.js',
+    functionName: own ? formatFunction(own) : (native ?? packageName ?? 'Node.js'),
+  }
 }
 
-/** Renders the functions with the longest self time of each process. @param names the names of the processes by their ids */
-export function renderProfiles(folder: string, names: ReadonlyMap<number, string>): string {
+function findPackage({ url }: CallFrame): string | undefined {
+  const [, name] = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? []
+  return name ?? (url.startsWith(REPOSITORY) ? OWN : undefined)
+}
+
+const formatFunction = ({ functionName, url, lineNumber }: CallFrame): string =>
+  `${functionName || ANONYMOUS} ${url.replace(REPOSITORY, '')}:${lineNumber + 1}`
+
+/**
+ * Renders what uses the time of each process.
+ * @param names the names of the processes by their ids
+ * @param sinceUs leaves out the samples before this time of the monotonic clock
+ */
+export function renderProfiles(folder: string, names: ReadonlyMap<number, string>, sinceUs: number): string {
   const files = readdirSync(folder).flatMap((file) => {
     const name = names.get(Number(/^CPU\.\d+\.\d+\.(\d+)\./.exec(file)?.[1]))
     return name === undefined ? [] : [{ name, file }]
@@ -64,17 +117,20 @@ export function renderProfiles(folder: string, names: ReadonlyMap<number, string
   return [...Map.groupBy(files, ({ name }) => name)]
     .map(([name, found]) => {
       const profiles = found.map(({ file }) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile) // Node.js wrote it
-      return renderFunctions(name, sumSelfTimes(profiles))
+      return renderTimes(name, sumTimes(profiles, sinceUs))
     })
     .join('\n\n')
 }
 
-export function renderFunctions(processName: string, times: readonly FunctionTime[]): string {
-  const total = times.reduce((sum, { selfMs }) => sum + selfMs, 0)
-  const lines = times
-    .slice(0, SHOWN_FUNCTIONS)
-    .map(
-      ({ name, selfMs }) => `${selfMs.toFixed(0).padStart(8)} ms ${((selfMs / total) * 100).toFixed(1).padStart(5)} %  ${name}`,
-    )
-  return [`${processName}: ${(total / 1000).toFixed(1)} s without idle time`, ...lines].join('\n')
+export function renderTimes(processName: string, { byPackage, byFunction }: ProcessTimes): string {
+  const total = byPackage.reduce((sum, { ms }) => sum + ms, 0)
+  const render = ({ name, ms }: NamedTime): string =>
+    `${ms.toFixed(0).padStart(8)} ms ${((ms / total) * 100).toFixed(1).padStart(5)} %  ${name}`
+  return [
+    `${processName}: ${(total / 1000).toFixed(1)} s without idle time`,
+    '  by package:',
+    ...byPackage.slice(0, SHOWN_PACKAGES).map(render),
+    '  by function of Penstock, with the packages that it calls:',
+    ...byFunction.slice(0, SHOWN_FUNCTIONS).map(render),
+  ].join('\n')
 }
