@@ -177,6 +177,17 @@ function testRead({ store }: SuiteContext): void {
     expect(await store().read('order-1', 5)).toEqual([])
     expect(await store().read('order-2')).toEqual([])
   })
+  it('answers each of many concurrent reads by itself', async () => {
+    const streams = Array.from({ length: 40 }, (_, n) => ({ name: `${n % 3 === 0 ? 'hold' : 'order'}-${n}`, batch: events(4) }))
+    for (const { name, batch } of streams) await store().append(name, 'none', batch)
+    const reads = streams.flatMap(({ name, batch }, n) => [
+      { name, from: n % 5, max: 2, ids: idsOf(batch.slice(n % 5, (n % 5) + 2)) },
+      { name: `missing-${n}`, from: 0, max: undefined, ids: [] },
+      { name, from: 0, max: undefined, ids: idsOf(batch) },
+    ])
+    const found = await Promise.all(reads.map(({ name, from, max }) => store().read(name, from, max)))
+    expect(found.map(idsOf)).toEqual(reads.map(({ ids }) => ids))
+  })
   it('returns the whole log, or the events of categories, in pages', async () => {
     const written: StoredEvent[] = []
     for (let n = 0; n < 30; n++) {

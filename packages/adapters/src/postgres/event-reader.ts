@@ -1,5 +1,6 @@
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EventLogs, POSITION_SEQUENCE, servicesOf, logTableOf } from './event-logs.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -12,9 +13,16 @@ const EVENT_COLUMNS = 'position, stream, revision, id, type, data, meta'
  */
 const MAX_POSITION = '9223372036854775807'
 
-const streamQuery = (log: string): Query => ({
-  name: `read-stream ${log}`,
-  text: `select ${EVENT_COLUMNS} from ${logTableOf(log)} where stream = $1 and revision >= $2 order by revision limit $3`,
+/** A statement reads at most so many streams, which bounds the size of its result. */
+const MAX_STREAMS = 32
+
+const streamsQuery = (log: string): Query => ({
+  name: `read-streams ${log}`,
+  text: `select wanted.n, e.* from unnest($1::text[], $2::int[], $3::int[]) with ordinality as wanted (stream, first, most, n)
+    cross join lateral (
+      select ${EVENT_COLUMNS} from ${logTableOf(log)} l
+      where l.stream = wanted.stream and l.revision >= wanted.first order by l.revision limit wanted.most
+    ) e order by wanted.n, e.revision`,
 })
 
 const selectAll = (log: string): string =>
@@ -38,8 +46,9 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
 
   const read = async (query: Query, values: readonly unknown[]): Promise<readonly StoredEvent[]> => {
     const { rows } = await pool.query<Row>({ ...query, values: [...values] })
-    return rows.map((row) => ({ ...row, position: BigInt(row.position) }))
+    return rows.map(toStoredEvent)
   }
+  const streamReaders = new Map(all.map((log) => [log, createStreamReader(pool, log)]))
 
   /**
    * Advances `settledPosition` to the last assigned position. An append in progress in one log may have a lower position than a
@@ -64,7 +73,7 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
   return {
     async read(stream: string, from: number, max: number | undefined): Promise<readonly StoredEvent[]> {
       const log = logs.get(categoryOf(stream))
-      return log === undefined ? [] : read(streamQuery(log), [stream, from, max ?? null])
+      return (log !== undefined && (await streamReaders.get(log)?.({ stream, from, max: max ?? null }))) || []
     },
     async page(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]> {
       const known = categories && [...new Set(categories)].filter((category) => logs.has(category))
@@ -80,4 +89,47 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
       return readUpTo(String(settledPosition))
     },
   }
+}
+
+const toStoredEvent = ({ position, stream, revision, id, type, data, meta }: Row): StoredEvent => ({
+  position: BigInt(position),
+  stream,
+  revision,
+  id,
+  type,
+  data,
+  meta,
+})
+
+type StreamRead = { readonly stream: string; readonly from: number; readonly max: number | null }
+type WaitingRead = StreamRead & {
+  readonly resolve: (events: readonly StoredEvent[]) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** Reads streams. The reads of one event-loop turn share a statement, because each block causes many of them. */
+function createStreamReader(pool: ConnectionPool, log: string) {
+  const query = streamsQuery(log)
+  let waiting: WaitingRead[] = []
+
+  async function readWaiting(): Promise<void> {
+    await nextTurn()
+    const reads = waiting
+    waiting = []
+    for (let first = 0; first < reads.length; first += MAX_STREAMS) void readTogether(reads.slice(first, first + MAX_STREAMS))
+  }
+  async function readTogether(reads: readonly WaitingRead[]): Promise<void> {
+    const values = [reads.map(({ stream }) => stream), reads.map(({ from }) => from), reads.map(({ max }) => max)]
+    try {
+      const { rows } = await pool.query<Row & { n: string }>({ ...query, values })
+      const found = Map.groupBy(rows, ({ n }) => Number(n))
+      for (const [index, { resolve }] of reads.entries()) resolve((found.get(index + 1) ?? []).map(toStoredEvent))
+    } catch (error) {
+      for (const { reject } of reads) reject(error)
+    }
+  }
+  return (read: StreamRead): Promise<readonly StoredEvent[]> =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ ...read, resolve, reject }) === 1) void readWaiting()
+    })
 }
