@@ -6,6 +6,7 @@ import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { ChannelChange, Invoice, Lightning, Payments } from '@penstock/ports/lightning.ts'
 import { type Dispatcher, request } from 'undici'
+import { createSingleFlight } from '../../shared/single-flight.ts'
 import type { SimControl } from '../control.ts'
 import {
   type RemoteResponse,
@@ -41,9 +42,15 @@ export function connectRemoteSimnet(url: string, clock: Clock): RemoteSimnet {
       REMOTE_CALLS[part].map((name) => [name, (...args: unknown[]) => call(url, { part, node, name, args })]),
     ) as T
 
+  const createChainCalls = () => {
+    const calls = createCalls<Omit<Chain, 'sees' | 'tips'>>('chain')
+    return { ...calls, tip: createSingleFlight(calls.tip) }
+  }
+
   return {
     lightning: (alias) => ({
-      ...createCalls<Pick<Lightning, 'info'>>('node', alias),
+      // Concurrent reads share a call, as at a real node.
+      info: createSingleFlight(createCalls<Pick<Lightning, 'info'>>('node', alias).info),
       holds: {
         ...createCalls<Omit<Lightning['holds'], 'changes'>>('holds', alias),
         changes: (paymentHash, signal) =>
@@ -61,7 +68,7 @@ export function connectRemoteSimnet(url: string, clock: Clock): RemoteSimnet {
     }),
     chain: () => ({
       sees: { mempool: true },
-      ...createCalls<Omit<Chain, 'sees' | 'tips'>>('chain'),
+      ...createChainCalls(),
       tips: (signal) => streamWithRetries<ChainTip>(url, { stream: 'tips' }, clock, signal),
     }),
     control: createCalls('control'),
