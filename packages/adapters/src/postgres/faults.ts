@@ -34,11 +34,19 @@ export const sqlStateOf = (error: unknown): string | undefined =>
 export const isServerAnswer = (error: unknown): boolean =>
   sqlStateOf(error) !== undefined && !/^(08|57P)/.test(String(sqlStateOf(error)))
 
+/**
+ * Whether a prepared statement has other columns than when it was prepared, because a newer release has migrated the table. The
+ * connection would refuse it for ever, and a new connection prepares it anew.
+ */
+export const isOutdatedPlan = (error: unknown): boolean =>
+  error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery'
+
 /** @returns a Fault for an error that may pass; an error about the content of a statement is returned unchanged */
 export function toPostgresFault(error: unknown): unknown {
   if (error instanceof Fault) return error
   const state = sqlStateOf(error)
   const message = error instanceof Error ? error.message : String(error)
+  if (isOutdatedPlan(error)) return new Fault(`PostgreSQL: ${message}`, { cause: error })
   if (state === undefined) return new Fault(`PostgreSQL cannot be reached: ${message}`, { cause: error })
   const sentence = REMEDIES[state]
   if (sentence !== undefined) return new Fault(`${sentence} (${message})`, { cause: error })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Fault } from '@penstock/kernel/result.ts'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { toPostgresFault, isServerAnswer } from './faults.ts'
+import { toPostgresFault, isOutdatedPlan, isServerAnswer } from './faults.ts'
 import { registerPoolMetrics } from './pool-metrics.ts'
 
 export type PostgresSettings = {
@@ -105,7 +105,7 @@ function guardConnection(client: pg.PoolClient): PostgresConnection {
         return await client.query<Row>(query, values && [...values])
       } catch (error) {
         const fault = toPostgresFault(error)
-        if (fault instanceof Fault && !isServerAnswer(error)) broken = fault
+        if (fault instanceof Fault && (!isServerAnswer(error) || isOutdatedPlan(error))) broken = fault
         throw fault
       }
     },

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
 import { checkMigrated, migrate } from '../sql/migrate.ts'
 import { checkDurable } from './durable.ts'
-import { openConnectionPool, type ConnectionPool, type PostgresSettings } from './pool.ts'
+import { openConnectionPool, type ConnectionPool, type PostgresConnection, type PostgresSettings } from './pool.ts'
 
 export type PostgresViewsOptions = PostgresSettings & {
   /** 'check' refuses a schema that is older than the program; 'migrate' migrates it. */
@@ -58,5 +58,39 @@ const migrateLocked = (db: Kysely<object>, name: string, steps: readonly Migrati
 
 /** Kysely uses only the part of a `pg` pool that ours implements. */
 function toKyselyPool(pool: ConnectionPool): PostgresPool {
-  return { ...pool, options: {} } as unknown as PostgresPool // its client type also has cursors, which are not used here
+  const prepare = createPreparer()
+  const connect = async (): Promise<PostgresConnection> => {
+    const connection = await pool.connect()
+    return {
+      query: (text, values) => connection.query(typeof text === 'string' && values?.length ? prepare(text) : text, values),
+      release: (destroy) => connection.release(destroy),
+    }
+  }
+  return { ...pool, connect, options: {} } as unknown as PostgresPool // its client type also has cursors, which are not used here
+}
+
+/** The uses of a statement after which it is prepared. Statements of rare shapes must not fill the memory of the server. */
+const PREPARED_AFTER = 5
+const MAX_STATEMENTS = 200
+/** Statements whose uses are counted. */
+const MAX_COUNTED = 2000
+
+/** Returns a function that names frequent statements, so that each connection parses and plans them once. */
+export function createPreparer(): (text: string) => string | pg.QueryConfig {
+  const names = new Map<string, string>()
+  const uses = new Map<string, number>()
+  return (text) => {
+    const name = names.get(text)
+    if (name !== undefined) return { name, text }
+    if (names.size >= MAX_STATEMENTS) return text
+    const count = (uses.get(text) ?? 0) + 1
+    if (count <= PREPARED_AFTER) {
+      if (uses.size >= MAX_COUNTED) uses.clear()
+      uses.set(text, count)
+      return text
+    }
+    uses.delete(text)
+    names.set(text, `views ${names.size}`)
+    return text
+  }
 }
