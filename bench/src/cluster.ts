@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnectionPool } from '@penstock/adapters/postgres/pool.ts'
 import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
@@ -140,11 +141,20 @@ async function profileSales(): Promise<void> {
     replicas: 1,
     env: { ...overloadSettings, ...profileEnv(profiles) },
   })
-  const sinceUs = Number(process.hrtime.bigint() / 1000n)
+  const startedUs = readMonotonicUs()
+  await sleep(overloadSize.idleSeconds * 1000)
+  const restedUs = readMonotonicUs()
   const sold = await sellForProfile(profiledCluster, overloadSize)
+  const soldUs = readMonotonicUs()
   const names = new Map(profiledCluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [[pid, name] as const])))
   await profiledCluster.stop()
-  console.log(`${Math.round(sold)} sales\n\n${renderProfiles(profiles, names, sinceUs)}`)
+  const rest = renderProfiles(profiles, names, { sinceUs: startedUs, untilUs: restedUs })
+  const sales = renderProfiles(profiles, names, { sinceUs: restedUs, untilUs: soldUs })
+  console.log(`${overloadSize.idleSeconds} s at rest\n\n${rest}\n\n${Math.round(sold)} sales\n\n${sales}`)
+}
+
+function readMonotonicUs(): number {
+  return Number(process.hrtime.bigint() / 1000n)
 }
 
 /** Reads the versions of Kafka and PostgreSQL. The machine table adds the versions of npm packages itself. */

@@ -34,12 +34,17 @@ export const profileEnv = (folder: string): Readonly<Record<string, string>> => 
   NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_INTERVAL_US}`,
 })
 
+/** A part of a profile, in microseconds of the monotonic clock. */
+export type ProfileWindow = { readonly sinceUs: number; readonly untilUs: number }
+
+const WHOLE: ProfileWindow = { sinceUs: 0, untilUs: Number.POSITIVE_INFINITY }
+
 /**
- * Sums the times of the samples after `sinceUs` of the monotonic clock, over several profiles. The time of a function counts for
+ * Sums the times of the samples in a window, over several profiles. The time of a function counts for
  * its package, and for the nearest function of this repository on its stack. On a busy machine it includes waits for a core, so
  * only the shares are comparable.
  */
-export function sumTimes(profiles: readonly CpuProfile[], sinceUs = 0): ProcessTimes {
+export function sumTimes(profiles: readonly CpuProfile[], { sinceUs, untilUs } = WHOLE): ProcessTimes {
   const byPackage = new Map<string, number>()
   const byFunction = new Map<string, number>()
   const add = (sums: Map<string, number>, name: string, us: number): unknown => sums.set(name, (sums.get(name) ?? 0) + us)
@@ -49,7 +54,7 @@ export function sumTimes(profiles: readonly CpuProfile[], sinceUs = 0): ProcessT
     for (const [index, id] of profile.samples.entries()) {
       timeUs += profile.timeDeltas[index] ?? 0
       const place = places.get(id)
-      if (!place || timeUs < sinceUs) continue
+      if (!place || timeUs < sinceUs || timeUs > untilUs) continue
       // A sample shows the function that runs until the next sample.
       const us = profile.timeDeltas[index + 1] ?? 0
       add(byPackage, place.packageName, us)
@@ -104,12 +109,8 @@ function findPackage({ url }: CallFrame): string | undefined {
 const formatFunction = ({ functionName, url, lineNumber }: CallFrame): string =>
   `${functionName || ANONYMOUS} ${url.replace(REPOSITORY, '')}:${lineNumber + 1}`
 
-/**
- * Renders what uses the time of each process.
- * @param names the names of the processes by their ids
- * @param sinceUs leaves out the samples before this time of the monotonic clock
- */
-export function renderProfiles(folder: string, names: ReadonlyMap<number, string>, sinceUs: number): string {
+/** Renders what uses the time of each process. @param names the names of the processes by their ids */
+export function renderProfiles(folder: string, names: ReadonlyMap<number, string>, window: ProfileWindow): string {
   const files = readdirSync(folder).flatMap((file) => {
     const name = names.get(Number(/^CPU\.\d+\.\d+\.(\d+)\./.exec(file)?.[1]))
     return name === undefined ? [] : [{ name, file }]
@@ -117,7 +118,7 @@ export function renderProfiles(folder: string, names: ReadonlyMap<number, string
   return [...Map.groupBy(files, ({ name }) => name)]
     .map(([name, found]) => {
       const profiles = found.map(({ file }) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile) // Node.js wrote it
-      return renderTimes(name, sumTimes(profiles, sinceUs))
+      return renderTimes(name, sumTimes(profiles, window))
     })
     .join('\n\n')
 }
