@@ -45,7 +45,8 @@ export function createLogFollowers(source: FollowSource) {
         const { events, until } = await source.page(follower.position, PAGE_SIZE, categories)
         follower.position = until
         if (events.length > 0) yield events
-        else await waitForWake(follower, () => signal.aborted || closed)
+        // A commit after a page that is not full wakes the follower, so that no second read has to find the end of the log.
+        if (events.length < PAGE_SIZE) await waitForWake(follower, () => signal.aborted || closed)
       }
     } finally {
       signal.removeEventListener('abort', interrupt)
