@@ -1,6 +1,6 @@
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Kysely, type OnConflictBuilder, type Selectable, sql } from 'kysely'
 
 type TimerTable = {
   timers: {
@@ -24,17 +24,14 @@ export async function sqlTimers(views: Views): Promise<Timers> {
   return {
     async replace(service, stream, timers, revision) {
       const rows = timers.map((timer) => ({ ...rowOf({ ...timer, service, stream }), revision }))
-      await db.transaction().execute(async (trx) => {
+      const deleteEarlier = (trx: Kysely<TimerTable>) => {
         const ofStream = trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream)
-        await ofStream.where('revision', '<=', revision).execute()
-        for (const row of rows)
-          await trx
-            .insertInto('timers')
-            .values(row)
-            .onConflict((conflict) =>
-              conflict.columns(['service', 'stream', 'step']).doUpdateSet(row).where('timers.revision', '<=', revision),
-            )
-            .execute()
+        return ofStream.where('revision', '<=', revision).execute()
+      }
+      if (rows.length === 0) return void (await deleteEarlier(db))
+      await db.transaction().execute(async (trx) => {
+        await deleteEarlier(trx)
+        await trx.insertInto('timers').values(rows).onConflict(replaceEarlier).execute()
       })
     },
     async due(service, now, height, max) {
@@ -74,6 +71,18 @@ export async function sqlTimers(views: Views): Promise<Timers> {
     },
   }
 }
+
+const replaceEarlier = (conflict: OnConflictBuilder<TimerTable, 'timers'>) =>
+  conflict
+    .columns(['service', 'stream', 'step'])
+    .doUpdateSet((row) => ({
+      at: row.ref('excluded.at'),
+      height: row.ref('excluded.height'),
+      type: row.ref('excluded.type'),
+      data: row.ref('excluded.data'),
+      revision: row.ref('excluded.revision'),
+    }))
+    .whereRef('timers.revision', '<=', 'excluded.revision')
 
 /** One query reads deadlines at instants and at heights, because every service runs it twice a second. */
 function selectDue(
