@@ -59,8 +59,8 @@ export const relayMutants = createMutants('relay', [
     id: 'relayed-streams-not-noted',
     description: 'The position moves without a record of the streams that have grown: after a crash their processes never run.',
     file: `${src}/consumers/relay.ts`,
-    text: `          await openStreams.touch(trx, touched, clock.now())\n`,
-    replacement: '',
+    text: 'await openStreams.touch(trx, touched, clock.now())',
+    replacement: 'new Map<string, never>()',
   },
   {
     id: 'unrelayed-streams-not-noted',

@@ -30,7 +30,7 @@ export type RelayContext = {
 }
 
 const PAGE = 1000
-const SAVE_EVERY_MS = 100
+const SAVE_EVERY_MS = 500
 
 /**
  * Publishes a service's own facts, with the event store as the outbox. The position moves after a batch is published; after a
@@ -93,10 +93,12 @@ function createProgressBuffer({ service, views, openStreams, progress, clock }: 
       streams = new Map()
       position = undefined
       try {
-        await views.db.transaction().execute(async (trx) => {
-          await openStreams.touch(trx, touched, clock.now())
+        const savedRuns = await views.db.transaction().execute(async (trx) => {
+          const saved = await openStreams.touch(trx, touched, clock.now())
           await progress.saveCheckpoint(relayConsumerName(service), reached, trx)
+          return saved
         })
+        openStreams.confirmSaved(savedRuns)
       } catch (error) {
         streams = new Map([...touched, ...streams])
         position ??= reached

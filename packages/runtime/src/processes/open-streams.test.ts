@@ -50,3 +50,21 @@ test('a finished run at an earlier revision does not remove a stream that has gr
   await paused.flush(8)
   assert.equal(await relay.count(), 0)
 })
+
+test('a run that the relay has saved with its position is not saved again by the next flush', async () => {
+  const { views } = (await createMemoryPlatform()).platform
+  await migrateOpenStreams(views)
+  const index = trackOpenStreams(views, 'order')
+  index.recordRun('order-1', { revision: 3, pendingStep: 'command' })
+  index.recordRun('order-2', { revision: 5, pendingStep: 'command' })
+  const grown = new Map([
+    ['order-1', 3],
+    ['order-2', 4],
+  ])
+  index.confirmSaved(await views.db.transaction().execute((trx) => index.touch(trx, grown, 1)))
+  assert.deepEqual(await index.listBehind(9, 9), [])
+  await views.db.deleteFrom('unfinished_streams' as never).execute()
+  await index.flush(2)
+  // Only the run beyond the relay's position was still to be saved.
+  assert.deepEqual(await index.listAll(['order'], 3), ['order-2'])
+})

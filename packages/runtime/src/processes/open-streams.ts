@@ -25,8 +25,13 @@ export type PendingStep = 'nothing' | 'deadline' | 'command' | 'effect'
 export type ProcessRun = { readonly revision: number; readonly pendingStep: PendingStep }
 
 export type OpenStreams = {
-  /** Records that the relay saw these streams grow, in the transaction that moves its position. */
-  touch(trx: Transaction<object>, streams: ReadonlyMap<string, number>, now: number): Promise<void>
+  /**
+   * Records that the relay saw these streams grow, in the transaction that moves its position.
+   * @returns the runs that the transaction saves too
+   */
+  touch(trx: Transaction<object>, streams: ReadonlyMap<string, number>, now: number): Promise<ReadonlyMap<string, ProcessRun>>
+  /** Lets the next flush leave out runs that a committed transaction has saved. */
+  confirmSaved(runs: ReadonlyMap<string, ProcessRun>): void
   /** Records that the process of a stream ran at this revision; the next flush saves it. */
   recordRun(stream: string, ran: ProcessRun): void
   /** Saves the runs that were recorded since the last flush. */
@@ -83,8 +88,16 @@ export function trackOpenStreams(views: Views, service: string): OpenStreams {
 
   return {
     async touch(trx, streams, now) {
-      for (const [stream, revision] of sortByStream(streams))
-        await saveGrown(trx, { service, stream }, revision, latest.get(stream), now)
+      const saved = new Map<string, ProcessRun>()
+      for (const [stream, revision] of sortByStream(streams)) {
+        const ran = latest.get(stream)
+        await saveGrown(trx, { service, stream }, revision, ran, now)
+        if (ran?.revision === revision) saved.set(stream, ran)
+      }
+      return saved
+    },
+    confirmSaved(runs) {
+      for (const [stream, ran] of runs) if (pending.get(stream) === ran) pending.delete(stream)
     },
     recordRun(stream, ran) {
       latest.set(stream, ran)
