@@ -98,7 +98,7 @@ async function runAgentOnce(
       log,
       signal,
       feeRate,
-      timings: { pollMs: 500, watchMs: 3000, concurrency: 64 },
+      timings: { watchMs: 3000, concurrency: 64 },
     })
   } finally {
     journal.close()
