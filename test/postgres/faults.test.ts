@@ -131,7 +131,7 @@ test('one of two transactions in a deadlock throws a Fault, and can be retried',
   const advance = (streams: readonly string[], position: bigint, halfWay: () => Promise<unknown>) =>
     views.db.transaction().execute(async (trx) => {
       for (const [n, stream] of streams.entries()) {
-        await progress.advance('view', { stream, revision: Number(position), position }, trx)
+        await progress.advance('view', [{ stream, revision: Number(position), position }], trx)
         if (n === 0) await halfWay()
       }
     })
@@ -149,6 +149,26 @@ test('one of two transactions in a deadlock throws a Fault, and can be retried',
   expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toBeInstanceOf(Fault)
   await advance(['order-a', 'order-b'], 3n, async () => undefined)
   expect(await progress.revision('view', 'order-b')).toBe(3)
+  await views.close()
+})
+
+test('transactions that advance the same streams in opposite orders do not deadlock', async () => {
+  const url = await server().createDatabase()
+  const views = openPostgresViews({ url })
+  const progress = await sqlProgress(views)
+  const streams = Array.from({ length: 200 }, (_, n) => `order-${n}`)
+  const advance = (names: readonly string[], revision: number) =>
+    views.db.transaction().execute((trx) =>
+      progress.advance(
+        'view',
+        names.map((stream) => ({ stream, revision, position: BigInt(revision) })),
+        trx,
+      ),
+    )
+  const rounds = Array.from({ length: 20 }, (_, round) => round)
+  const later = await Promise.all(rounds.map((round) => advance(round % 2 === 0 ? streams : streams.toReversed(), round)))
+  expect(later.at(-1)).toHaveLength(200)
+  expect(await progress.revision('view', 'order-0')).toBe(19)
   await views.close()
 })
 

@@ -69,9 +69,10 @@ const claimProjection: Projection = {
   from: [payhash],
   tables: ['gateway_slot_locks'],
   migrate: migrateGateway,
-  apply: async (trx, { aggregateId, at }) => {
-    const rows = trx.$extendTables<{ gateway_slot_locks: { name: string; at: number } }>()
-    await rows.insertInto('gateway_slot_locks').values({ name: aggregateId, at }).execute()
+  apply: async (trx, events) => {
+    const table = trx.$extendTables<{ gateway_slot_locks: { name: string; at: number } }>()
+    const rows = events.map(({ aggregateId: name, at }) => ({ name, at }))
+    await table.insertInto('gateway_slot_locks').values(rows).execute()
   },
 }
 

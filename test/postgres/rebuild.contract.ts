@@ -36,11 +36,15 @@ const countingProjection: Projection = {
           .addColumn('facts', 'integer', (column) => column.notNull())
           .execute(),
     ]),
-  apply: async (trx, { aggregateId: stream }) => {
-    const rows = trx.$extendTables<CountTable>().insertInto('gateway_counts').values({ stream, facts: 1 })
-    await rows
-      .onConflict((conflict) => conflict.column('stream').doUpdateSet((set) => ({ facts: set('gateway_counts.facts', '+', 1) })))
-      .execute()
+  apply: async (trx, events) => {
+    for (const { aggregateId: stream } of events) {
+      const rows = trx.$extendTables<CountTable>().insertInto('gateway_counts').values({ stream, facts: 1 })
+      await rows
+        .onConflict((conflict) =>
+          conflict.column('stream').doUpdateSet((set) => ({ facts: set('gateway_counts.facts', '+', 1) })),
+        )
+        .execute()
+    }
   },
 }
 

@@ -33,7 +33,9 @@ const projection: Projection = {
           .execute()
       },
     ]),
-  apply: (trx, { aggregateId, revision }) => upsert(trx, aggregateId, revision),
+  apply: async (trx, events) => {
+    for (const { aggregateId, revision } of events) await upsert(trx, aggregateId, revision)
+  },
 }
 
 async function upsert(db: Pick<Views['db'], '$extendTables'>, id: string, revision: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 
 /** The last event of a stream that a consumer has handled. */
 export type StreamProgress = { readonly stream: string; readonly revision: number; readonly position: bigint }
@@ -14,8 +14,13 @@ export interface ConsumerProgress {
   load(consumer: string): Promise<{ readonly position: bigint | 'start' }>
   /** @returns undefined if no event of the stream was handled */
   revision(consumer: string, stream: string, db?: Kysely<object>): Promise<number | undefined>
-  /** Records the last event of a stream. @returns whether it is later than the recorded event; if not, nothing changes */
-  advance(consumer: string, reached: StreamProgress, db?: Kysely<object>): Promise<boolean>
+  /**
+   * Records the last event of each stream. The events of all streams share statements. The recorded streams stay locked until the
+   * transaction ends.
+   * @param reached events in the order of their handling
+   * @returns the events that are later than the recorded and the preceding events of their streams; the others change nothing
+   */
+  advance<T extends StreamProgress>(consumer: string, reached: readonly T[], trx: Transaction<object>): Promise<readonly T[]>
   /** Saves the checkpoint, which never goes back. */
   saveCheckpoint(consumer: string, position: bigint, db?: Kysely<object>): Promise<void>
   /** Records handled events beyond the checkpoint, in any order. */

@@ -57,7 +57,7 @@ test('a restarted projection fills facts that a crashed replica left below the c
     version: 1,
     from: [payhash],
     migrate: async () => undefined,
-    apply: async (_, { revision }) => void seen.push(revision),
+    apply: async (_, events) => void seen.push(...events.map(({ revision }) => revision)),
   }
   const create = () => createProjector({ service: 'gateway', views, progress }, projection, 'settlement', [payhash])
   const before = create()

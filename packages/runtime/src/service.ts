@@ -159,8 +159,11 @@ export type Projection = {
   readonly migrate: (views: Views) => Promise<void>
   /** The tables that are derived from facts only, for a rebuild. */
   readonly tables?: readonly string[]
-  /** The transaction sees the projection's tables; type it with `trx.$extendTables<...>()`. */
-  readonly apply: (trx: Transaction<object>, event: Event) => Promise<void>
+  /**
+   * Applies the facts of one transaction in their order; several facts may belong to one stream. The transaction sees the
+   * projection's tables; type it with `trx.$extendTables<...>()`.
+   */
+  readonly apply: (trx: Transaction<object>, events: readonly Event[]) => Promise<void>
   /** Applies the outcome of a command without a fact: a refusal, or no change. */
   readonly outcome?: (trx: Transaction<object>, outcome: OutcomeMessage) => Promise<void>
   /** Called after the commit, to wake waiting readers. */

@@ -14,8 +14,20 @@ export type ProjectionTools = {
 
 /** Applies facts to the rows of an area. A new meaning or shape of rows needs a new version with tables of its own. */
 export type AreaProjection = Required<Pick<Projection, 'name' | 'version' | 'from' | 'tables'>> & {
-  readonly apply: (trx: Transaction<object>, event: Event, tools: ProjectionTools) => Promise<void>
+  readonly apply: (trx: Transaction<object>, events: readonly Event[], tools: ProjectionTools) => Promise<void>
 }
+
+/**
+ * Applies the facts of a transaction one after the other, for areas whose facts are rare. All transactions apply streams in the
+ * order of their ids, so that two transactions seldom wait for each other.
+ */
+export const applyEach =
+  (applyOne: (trx: Transaction<object>, event: Event, tools: ProjectionTools) => Promise<void>): AreaProjection['apply'] =>
+  async (trx, events, tools) => {
+    for (const event of events.toSorted(byAggregateId)) await applyOne(trx, event, tools)
+  }
+
+const byAggregateId = (a: Event, b: Event): number => (a.aggregateId < b.aggregateId ? -1 : Number(a.aggregateId > b.aggregateId))
 
 export type PrunePorts = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
 

@@ -102,7 +102,7 @@ export async function openGatewayHarness({
         fact: { type, v: 1, data },
       }
       for (const projection of projections.filter(({ from }) => from.some((contract) => contract.category === category))) {
-        await views.db.transaction().execute((trx) => projection.apply(trx, event))
+        await views.db.transaction().execute((trx) => projection.apply(trx, [event]))
         projection.onCommitted?.([event])
       }
     }

@@ -22,9 +22,9 @@ export function createGatewayProjections(
   const projections = areaProjections.map(({ apply, ...projection }): Projection => ({
     ...projection,
     migrate: migrateGateway,
-    apply: async (trx, event) => {
-      await apply(trx, event, { pageHashOf })
-      await recordAccepted(trx, event)
+    apply: async (trx, events) => {
+      await apply(trx, events, { pageHashOf })
+      await recordAccepted(trx, events)
     },
     outcome: recordOutcome,
     // The commit of a command's last fact records its answer.

@@ -128,9 +128,7 @@ const createRowReader =
 
 async function applyFacts(views: ReturnType<typeof openViews>, projection: Projection, events: readonly Event[]): Promise<void> {
   for (let from = 0; from < events.length; from += BATCH_SIZE)
-    await views.db.transaction().execute(async (trx) => {
-      for (const event of events.slice(from, from + BATCH_SIZE)) await projection.apply(trx, event)
-    })
+    await views.db.transaction().execute((trx) => projection.apply(trx, events.slice(from, from + BATCH_SIZE)))
 }
 
 /** Returns a predicate for the facts that a projection has applied, by its stored revision of a stream, or by its checkpoint. */

@@ -1,10 +1,10 @@
 import type { ConsumerProgress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { createQueryId, type Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
+import { createAdvance, type StreamProgressTable } from './advance-progress.ts'
 
-type ProgressTables = {
+type ProgressTables = StreamProgressTable & {
   progress: { consumer: string; position: number }
-  progress_streams: { consumer: string; stream: string; revision: number; position: number }
   progress_notes: { consumer: string; position: number }
 }
 
@@ -16,17 +16,6 @@ const NOTES_PER_INSERT = 1000
 export async function sqlProgress(views: Views): Promise<ConsumerProgress> {
   await views.migrate('progress', [createTables, addNotes])
   const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
-  // The query is compiled once. It runs with every row of every view, and compiling costs more than running.
-  const advance = tables()
-    .insertInto('progress_streams')
-    .values({ consumer: '', stream: '', revision: 0, position: 0 })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['consumer', 'stream'])
-        .doUpdateSet((row) => ({ revision: row.ref('excluded.revision'), position: row.ref('excluded.position') }))
-        .whereRef('progress_streams.revision', '<', 'excluded.revision'),
-    )
-    .compile()
 
   return {
     async load(consumer) {
@@ -38,14 +27,7 @@ export async function sqlProgress(views: Views): Promise<ConsumerProgress> {
       const row = await rows.where('consumer', '=', consumer).where('stream', '=', stream).executeTakeFirst()
       return row?.revision
     },
-    async advance(consumer, { stream, revision, position }, db = views.db) {
-      const { numAffectedRows } = await db.executeQuery({
-        ...advance,
-        queryId: createQueryId(),
-        parameters: [consumer, stream, revision, Number(position)],
-      })
-      return numAffectedRows === 1n
-    },
+    advance: createAdvance(views.db),
     async saveCheckpoint(consumer, position, db) {
       const reached = Number(position)
       await tables(db)

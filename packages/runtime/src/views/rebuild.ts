@@ -4,7 +4,8 @@ import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { groupByOwner } from '../consumers/consume.ts'
 import { readEvent } from '../commands/event-codec.ts'
-import { projectionName, createProjector } from './project.ts'
+import { createProjector } from './project.ts'
+import { projectionName } from './projection-transactions.ts'
 import type { Projection } from '../service.ts'
 
 export type RebuiltProjection = { readonly projection: string; readonly facts: number }

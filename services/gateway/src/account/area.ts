@@ -1,5 +1,5 @@
 import { accountContract, emailClaimContract } from '@penstock/contracts/accounts.ts'
-import { type Area, readSdl } from '../area.ts'
+import { applyEach, type Area, readSdl } from '../area.ts'
 import { eraseDeletedAccounts } from './erase.ts'
 import { challengeLogin } from './use-cases/challenge-login.ts'
 import { challengeNode } from './use-cases/challenge-node.ts'
@@ -45,7 +45,7 @@ export const accountArea: Area = {
       from: [accountContract, emailClaimContract],
       // The other tables of this area are not folded from facts.
       tables: ['gateway_accounts', 'gateway_credentials', 'gateway_api_keys', 'gateway_nodes'],
-      apply: applyToAccounts,
+      apply: applyEach(applyToAccounts),
     },
   ],
   migrations: accountMigrations,

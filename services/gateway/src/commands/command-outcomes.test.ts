@@ -24,7 +24,7 @@ const fact = (revision: number, more: object): Event => ({
 test('an acceptance is recorded with the last fact of a decision, and not before', async () => {
   const { views } = (await createMemoryPlatform()).platform
   await migrateGateway(views)
-  const record = (event: Event) => views.db.transaction().execute((trx) => recordAccepted(trx, event))
+  const record = (event: Event) => views.db.transaction().execute((trx) => recordAccepted(trx, [event]))
   const answers = async () => {
     const rows = await withOutcomeTable(views).selectFrom('gateway_commands').select('revision').execute()
     return rows.map(({ revision }) => revision)
@@ -46,7 +46,7 @@ test('a command that one replica accepted is not recorded as refused, in any ord
   }
   await views.db.transaction().execute(async (trx) => {
     await recordOutcome(trx, outcome)
-    await recordAccepted(trx, fact(1, {}))
+    await recordAccepted(trx, [fact(1, {})])
     await recordOutcome(trx, outcome)
   })
   assert.deepEqual(await readRows(), [{ revision: 1, code: null, message: null }])

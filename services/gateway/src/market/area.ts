@@ -4,7 +4,7 @@ import { orderStatuses } from '@penstock/contracts/order/lifecycle.ts'
 import { orderContract } from '@penstock/contracts/order.ts'
 import { priceContract, quoteContract } from '@penstock/contracts/quote.ts'
 import { settlementContract } from '@penstock/contracts/settlement.ts'
-import { type Area, readSdl } from '../area.ts'
+import { applyEach, type Area, readSdl } from '../area.ts'
 import { pruneQuota } from './purchase/order-quota.ts'
 import { createMarketGaugeReader } from './read/gauges.ts'
 import { acceptOrder } from './use-cases/accept-order.ts'
@@ -65,14 +65,14 @@ export const marketArea: Area = {
       version: 2,
       from: [quoteContract, orderContract, settlementContract, channelContract],
       tables: ['gateway_orders_v2', 'gateway_holds_v2', 'gateway_channels_v2', 'gateway_order_facts_v2', 'gateway_sales_v2'],
-      apply: applyToOrders,
+      apply: applyEach(applyToOrders),
     },
     {
       name: 'market',
       version: 2,
       from: [offerContract, sellerContract, priceContract],
       tables: ['gateway_offers_v2', 'gateway_offer_orders_v2', 'gateway_sellers_v2', 'gateway_prices_v2'],
-      apply: applyToMarket,
+      apply: applyEach(applyToMarket),
     },
   ],
   migrations: marketMigrations,

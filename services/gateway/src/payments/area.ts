@@ -2,7 +2,7 @@ import { environmentContract } from '@penstock/contracts/payments/environment.ts
 import { receiveContract } from '@penstock/contracts/payments/receive.ts'
 import { sendContract } from '@penstock/contracts/payments/send.ts'
 import { walletContract } from '@penstock/contracts/payments/wallet.ts'
-import { type Area, readSdl } from '../area.ts'
+import { applyEach, type Area, readSdl } from '../area.ts'
 import { eraseDeletedContent } from './erase.ts'
 import { createPaymentsGaugeReader } from './read/gauges.ts'
 import { createEnvironment } from './use-cases/create-environment.ts'
@@ -57,7 +57,7 @@ export const paymentsArea: Area = {
         'gateway_transactions',
         'gateway_transaction_facts',
       ],
-      apply: applyToPayments,
+      apply: applyEach(applyToPayments),
     },
   ],
   migrations: paymentsMigrations,

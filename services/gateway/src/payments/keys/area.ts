@@ -1,5 +1,5 @@
 import { serviceKeyContract } from '@penstock/contracts/payments/service-key.ts'
-import { type Area, readSdl } from '../../area.ts'
+import { applyEach, type Area, readSdl } from '../../area.ts'
 import { createServiceKey } from './create-key.ts'
 import { getServiceKeys } from './get-keys.ts'
 import { applyToServiceKeys } from './projection.ts'
@@ -18,7 +18,7 @@ export const serviceKeyArea: Area = {
       from: [serviceKeyContract],
       // The uses of keys are not folded from facts.
       tables: ['gateway_service_keys'],
-      apply: applyToServiceKeys,
+      apply: applyEach(applyToServiceKeys),
     },
   ],
   migrations: serviceKeyMigrations,

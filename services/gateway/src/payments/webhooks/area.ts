@@ -1,5 +1,5 @@
 import { endpointContract } from '@penstock/contracts/payments/endpoint.ts'
-import { type Area, readSdl } from '../../area.ts'
+import { applyEach, type Area, readSdl } from '../../area.ts'
 import { createEndpoint } from './create-endpoint.ts'
 import { deleteEndpoint } from './delete-endpoint.ts'
 import { getEndpoint, getEndpoints, getEventTypes } from './get-endpoints.ts'
@@ -27,7 +27,13 @@ export const webhookArea: Area = {
     redeliverEvent,
   ],
   projections: [
-    { name: 'webhook endpoints', version: 1, from: [endpointContract], tables: ['gateway_endpoints'], apply: applyToEndpoints },
+    {
+      name: 'webhook endpoints',
+      version: 1,
+      from: [endpointContract],
+      tables: ['gateway_endpoints'],
+      apply: applyEach(applyToEndpoints),
+    },
   ],
   migrations: endpointMigrations,
 }
