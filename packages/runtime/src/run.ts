@@ -12,6 +12,7 @@ import { initialiseCounters, componentRunning, relayLeaseHeld } from './observab
 import { receiveCommand, createServiceRuntime } from './service-runtime.ts'
 import type { Platform } from './platform.ts'
 import { createProjector } from './views/project.ts'
+import { createProjectionTransactions } from './views/projection-transactions.ts'
 import { createReactor } from './consumers/react.ts'
 import { createServiceReader } from './observability/service-gauges.ts'
 import { recordUnrelayedStreams, relayFacts } from './consumers/relay.ts'
@@ -159,11 +160,13 @@ function createConsumers<Ports>(
   const reactors = [...groupByOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
     createReactor(context, owner, contracts, service.reactions),
   )
-  const projectors = service.projections.flatMap((projection) =>
-    [...groupByOwner(projection.from)].map(([owner, contracts]) =>
-      createProjector({ ...platform, service: service.name }, projection, owner, contracts),
-    ),
-  )
+  const projectors = service.projections.flatMap((projection) => {
+    const projectorContext = { ...platform, service: service.name }
+    const transactions = createProjectionTransactions(projectorContext, projection)
+    return [...groupByOwner(projection.from)].map(([owner, contracts]) =>
+      createProjector(projectorContext, projection, owner, contracts, transactions),
+    )
+  })
   return [...reactors, ...projectors]
 }
 
