@@ -45,6 +45,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   sends: () => import('../../services/gateway/src/payments/use-cases/send.test.ts'),
   erasures: () => import('../../services/gateway/src/payments/erase.test.ts'),
   transactions: () => import('../../services/gateway/src/payments/use-cases/transactions.test.ts'),
+  views: () => import('../../services/gateway/src/market/views/orders.test.ts'),
   slots: () => import('../../services/gateway/src/market/purchase/order-quota.test.ts'),
 }
 for (const [name, load] of Object.entries(suites))

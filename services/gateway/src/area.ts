@@ -22,9 +22,9 @@ export type AreaProjection = Required<Pick<Projection, 'name' | 'version' | 'fro
  * order of their ids, so that two transactions seldom wait for each other.
  */
 export const applyEach =
-  (applyOne: (trx: Transaction<object>, event: Event, tools: ProjectionTools) => Promise<void>): AreaProjection['apply'] =>
-  async (trx, events, tools) => {
-    for (const event of events.toSorted(byAggregateId)) await applyOne(trx, event, tools)
+  (applyOne: (trx: Transaction<object>, event: Event) => Promise<void>): AreaProjection['apply'] =>
+  async (trx, events) => {
+    for (const event of events.toSorted(byAggregateId)) await applyOne(trx, event)
   }
 
 const byAggregateId = (a: Event, b: Event): number => (a.aggregateId < b.aggregateId ? -1 : Number(a.aggregateId > b.aggregateId))

@@ -69,6 +69,14 @@ export const projectionMutants = createMutants('projection', [
     killers: ['packages/adapters/src/sql/sql.test.ts'],
   },
   {
+    id: 'vanished-sale-stays',
+    description: 'A seller keeps an order in its list although another seller has made the first attempt.',
+    file: `${gateway}/market/views/order-rows.ts`,
+    text: `.where('account_id', 'not in', accountIds)`,
+    replacement: `.where('account_id', 'in', [])`,
+    killers: [`${gateway}/market/views/orders.test.ts`],
+  },
+  {
     id: 'position-goes-back',
     description: 'A delayed save moves the position back: each restart reads more facts than it needs.',
     file: 'packages/adapters/src/sql/progress.ts',

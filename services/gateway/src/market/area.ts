@@ -65,7 +65,7 @@ export const marketArea: Area = {
       version: 2,
       from: [quoteContract, orderContract, settlementContract, channelContract],
       tables: ['gateway_orders_v2', 'gateway_holds_v2', 'gateway_channels_v2', 'gateway_order_facts_v2', 'gateway_sales_v2'],
-      apply: applyEach(applyToOrders),
+      apply: applyToOrders,
     },
     {
       name: 'market',

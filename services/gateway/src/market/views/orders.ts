@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { channelContract, type ChannelFact } from '@penstock/contracts/channel.ts'
 import { orderContract, type OrderFact } from '@penstock/contracts/order.ts'
 import { settlementContract, type SettlementFact } from '@penstock/contracts/settlement.ts'
@@ -6,120 +5,81 @@ import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import type { ProjectionTools } from '../../area.ts'
 import { evolveChannelView, type ChannelView } from './channel-view.ts'
+import { evolveAll, idsOf } from './evolve-all.ts'
 import { evolveHoldView, type HoldView } from './hold-view.ts'
 import { isInvoiceDue } from './payout-due.ts'
-import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
-import { isAwaitingPayment, evolveOrderView, type OrderView } from './order-view.ts'
-import { toSaleRows } from './sales.ts'
+import { applyToOrderRows } from './order-rows.ts'
 import { withMarketTablesIn, type MarketTables } from './tables.ts'
 
-export async function applyToOrders(trx: Transaction<object>, event: Event, { pageHashOf }: ProjectionTools): Promise<void> {
-  const db = withMarketTablesIn(trx)
-  // The runtime checked the fact against its contract.
-  if (event.category === orderContract.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
-  else if (event.category === settlementContract.category) await applyHold(db, event as Event<SettlementFact>)
-  else if (event.category === channelContract.category) await applyChannel(db, event as Event<ChannelFact>)
-  else return
-  await db
-    .insertInto('gateway_order_facts_v2')
-    .values({
-      event_id: event.id,
-      order_id: event.aggregateId,
-      category: event.category,
-      revision: event.revision,
-      type: event.fact.type,
-      at: event.at,
-      data: JSON.stringify(event.fact.data),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
-async function applyOrder(
-  db: Transaction<MarketTables>,
-  event: Event<OrderFact>,
-  pageHashOf: (orderId: string) => string,
+/** Applies the facts of one transaction. Each row is read and written once, whatever the number of its facts. */
+export async function applyToOrders(
+  trx: Transaction<object>,
+  events: readonly Event[],
+  { pageHashOf }: ProjectionTools,
 ): Promise<void> {
-  const id = event.aggregateId
-  const row = await db.selectFrom('gateway_orders_v2').select('view').where('id', '=', id).executeTakeFirst()
-  const before = row && (JSON.parse(row.view) as OrderView) // this function writes the view
-  const view = evolveOrderView(before, event)
-  const changes = {
-    status: view.status,
-    open: isOpenStatus(view.status) ? 1 : 0,
-    to_pay: isAwaitingPayment(view) ? 1 : 0,
+  const db = withMarketTablesIn(trx)
+  // The runtime checked each fact against the contract of its category.
+  const [orders, holds, channels] = [orderContract, settlementContract, channelContract].map(({ category }) =>
+    events.filter((event) => event.category === category),
+  )
+  if (orders?.length) await applyToOrderRows(db, orders as readonly Event<OrderFact>[], pageHashOf)
+  if (holds?.length) await applyToHolds(db, holds as readonly Event<SettlementFact>[])
+  if (channels?.length) await applyToChannels(db, channels as readonly Event<ChannelFact>[])
+  await recordFacts(
+    db,
+    [orders, holds, channels].flatMap((some) => some ?? []),
+  )
+}
+
+async function applyToHolds(db: Transaction<MarketTables>, events: readonly Event<SettlementFact>[]): Promise<void> {
+  const stored = await db.selectFrom('gateway_holds_v2').selectAll().where('order_id', 'in', idsOf(events)).execute()
+  // This function writes the views.
+  const before = new Map(stored.map((row) => [row.order_id, JSON.parse(row.view) as HoldView]))
+  const rows = evolveAll(before, events, evolveHoldView).map(([order_id, view]) => ({
+    order_id,
+    invoice_due: isInvoiceDue(view.owed) ? 1 : 0,
     view: JSON.stringify(view),
-  }
-  if (before) await db.updateTable('gateway_orders_v2').set(changes).where('id', '=', id).execute()
-  else {
-    const { source, buyer, destination } = view.terms
-    const fixed = { id, source, buyer_account_id: buyer.accountId, destination: destination.pubkey, created_at: event.at }
-    await db
-      .insertInto('gateway_orders_v2')
-      .values({ ...fixed, page_hash: pageHashOf(id), ...changes })
-      .execute()
-    await insertOrderCredential(db, view)
-  }
-  if (!isOpenStatus(view.status)) await db.deleteFrom('gateway_order_slots').where('order_id', '=', id).execute()
-  // Most facts of an order change no sale.
-  if (!before || !isDeepStrictEqual(toSaleRows(before), toSaleRows(view))) await replaceSales(db, view)
-}
-
-/** Inserts the order's key with the order, so that the buyer can use it before the fact of the account arrives. */
-async function insertOrderCredential(db: Transaction<MarketTables>, { id, terms: { buyer } }: OrderView): Promise<void> {
-  if (!buyer.key) return
-  const orderId = buyer.key.kind === 'order' ? id : null
-  await db
-    .insertInto('gateway_credentials')
-    .values({
-      hash: buyer.key.hash,
-      kind: buyer.key.kind,
-      account_id: buyer.accountId,
-      order_id: orderId,
-      api_key_id: null,
-      expires_at: null,
-      revoked: 0,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
-async function replaceSales(db: Transaction<MarketTables>, view: OrderView): Promise<void> {
-  await db.deleteFrom('gateway_sales_v2').where('order_id', '=', view.id).execute()
-  const rows = toSaleRows(view).map((sale) => ({
-    order_id: view.id,
-    account_id: sale.accountId,
-    seller_pubkey: sale.sellerPubkey,
-    buyer_pubkey: view.terms.destination.pubkey,
-    attempt: sale.attempt,
-    current: sale.isCurrent ? 1 : 0,
-    action_needed: sale.actionNeeded ? 1 : 0,
-    created_at: view.createdAt,
   }))
-  await db.insertInto('gateway_sales_v2').values(rows).execute()
-}
-
-async function applyHold(db: Transaction<MarketTables>, event: Event<SettlementFact>): Promise<void> {
-  const row = await db.selectFrom('gateway_holds_v2').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
-  const view = evolveHoldView(row && (JSON.parse(row.view) as HoldView), event) // this function writes the view
-  const changes = { invoice_due: isInvoiceDue(view.owed) ? 1 : 0, view: JSON.stringify(view) }
   await db
     .insertInto('gateway_holds_v2')
-    .values({ order_id: event.aggregateId, ...changes })
-    .onConflict((conflict) => conflict.column('order_id').doUpdateSet(changes))
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .column('order_id')
+        .doUpdateSet((row) => ({ invoice_due: row.ref('excluded.invoice_due'), view: row.ref('excluded.view') })),
+    )
     .execute()
 }
 
-async function applyChannel(db: Transaction<MarketTables>, event: Event<ChannelFact>): Promise<void> {
-  const row = await db
-    .selectFrom('gateway_channels_v2')
-    .select('view')
-    .where('order_id', '=', event.aggregateId)
-    .executeTakeFirst()
-  const view = JSON.stringify(evolveChannelView(row && (JSON.parse(row.view) as ChannelView), event)) // written here
+async function applyToChannels(db: Transaction<MarketTables>, events: readonly Event<ChannelFact>[]): Promise<void> {
+  const stored = await db.selectFrom('gateway_channels_v2').selectAll().where('order_id', 'in', idsOf(events)).execute()
+  // This function writes the views.
+  const before = new Map(stored.map((row) => [row.order_id, JSON.parse(row.view) as ChannelView]))
+  const rows = evolveAll(before, events, evolveChannelView).map(([order_id, view]) => ({
+    order_id,
+    view: JSON.stringify(view),
+  }))
   await db
     .insertInto('gateway_channels_v2')
-    .values({ order_id: event.aggregateId, view })
-    .onConflict((conflict) => conflict.column('order_id').doUpdateSet({ view }))
+    .values(rows)
+    .onConflict((conflict) => conflict.column('order_id').doUpdateSet((row) => ({ view: row.ref('excluded.view') })))
+    .execute()
+}
+
+async function recordFacts(db: Transaction<MarketTables>, events: readonly Event[]): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map(({ id, aggregateId, category, revision, at, fact }) => ({
+    event_id: id,
+    order_id: aggregateId,
+    category,
+    revision,
+    type: fact.type,
+    at,
+    data: JSON.stringify(fact.data),
+  }))
+  await db
+    .insertInto('gateway_order_facts_v2')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
