@@ -2,12 +2,16 @@ import { command } from '@penstock/kernel/process.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
+import { countStatements } from '@penstock/testkit/statement-counter.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createOrderPlacedFact } from '../market/fake-market.fixture.ts'
 import { type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { pruneCommands } from './command-outcomes.ts'
+import { type CommandPorts, openCommands } from './commands.ts'
 import { withOutcomeTable } from './outcome-table.ts'
+import { openReadModelWaiters } from './read-model-waiters.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const cancel = command<OrderTarget>('order', ORDER, { type: 'Cancel', data: { by: ORDER, reason: 'x' } })
@@ -35,6 +39,26 @@ test('a command that adds no fact has the outcome of its receiver: accepted, ref
   await market.close()
   market = await openGatewayHarness({ clock: createInstantClock(NOW) })
   assert.deepEqual(await sendCancel(), { outcome: 'unanswered' })
+})
+
+test('an answer that this process projects costs one query', async () => {
+  const { views, clock, ids } = market.gateway
+  const { views: counted, count } = countStatements(views)
+  const waiters = openReadModelWaiters(stillClock)
+  const project = async (commandId: string): Promise<void> => {
+    const row = { id: commandId, category: 'order', aggregate_id: ORDER, revision: 7, code: null, message: null, at: NOW }
+    await withOutcomeTable(views).insertInto('gateway_commands').values(row).execute()
+    waiters.notifyCommitted([commandId])
+  }
+  const sendAndWait = (send: CommandPorts['send']) =>
+    openCommands({ views: counted, clock, ids, waiters, send }).sendAndWait(cancel, { until: 5000 })
+  const accepted = { outcome: 'accepted', revision: 7 }
+  assert.deepEqual(await sendAndWait((_, { commandId }) => project(commandId)), accepted)
+  assert.equal(count(), 1)
+  const projectLater = async (_: object, { commandId }: { commandId: string }): Promise<void> =>
+    void setImmediate(() => void project(commandId))
+  assert.deepEqual(await sendAndWait(projectLater), accepted)
+  assert.equal(count(), 2)
 })
 
 test('the notAfter of a command equals the deadline of its caller', async () => {

@@ -5,18 +5,11 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
-import { withOutcomeTable } from './outcome-table.ts'
+import { type CommandAnswer, createAnswerLookup } from './answer-lookup.ts'
 import { getAnswerDeadline } from './answer-deadline.ts'
-import type { ReadModelWaiters } from './read-model-waiters.ts'
+import { checkAfter, type ReadModelWaiters } from './read-model-waiters.ts'
 
-/** `revision`: the last revision of the aggregate's stream after the command; null if the stream has no facts. */
-export type CommandAnswer =
-  | { readonly outcome: 'accepted'; readonly revision: number | null }
-  | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
-  /** No answer arrived before `until`. A receiver drops a command that arrives after `until`. */
-  | { readonly outcome: 'unanswered' }
-
-export type CommandOptions = { readonly until: number; readonly correlation?: string; readonly commandId?: string }
+export type CommandOptions = { readonly until: number; readonly correlation?: string }
 
 export type Commands = {
   /** Sends a command and waits until the read models contain its result. `until` is a time of the monotonic clock. */
@@ -34,24 +27,15 @@ export type CommandPorts = {
 }
 
 export function openCommands({ views, clock, ids, waiters, send }: CommandPorts): Commands {
-  const db = withOutcomeTable(views)
-
-  const findAnswer = async (commandId: string): Promise<CommandAnswer | undefined> => {
-    const row = await db
-      .selectFrom('gateway_commands')
-      .select(['revision', 'code', 'message'])
-      .where('id', '=', commandId)
-      .executeTakeFirst()
-    if (!row) return undefined
-    if (row.code !== null) return { outcome: 'refused', code: row.code, message: row.message ?? row.code }
-    return { outcome: 'accepted', revision: row.revision }
-  }
+  const findAnswer = createAnswerLookup(views)
 
   return {
     findAnswer,
-    async sendAndWait(ask, { until, correlation = ask.id, commandId = ids.uuid() }) {
-      await send(ask, { commandId, correlation, notAfter: toWallClock(clock, until) })
-      const answer = await waiters.wait(() => findAnswer(commandId), [commandId], until)
+    async sendAndWait(ask, { until, correlation = ask.id }) {
+      const commandId = ids.uuid()
+      const sent = send(ask, { commandId, correlation, notAfter: toWallClock(clock, until) })
+      const check = checkAfter(sent, () => findAnswer(commandId))
+      const answer = await waiters.wait(check, [commandId], until)
       return answer ?? { outcome: 'unanswered' }
     },
   }

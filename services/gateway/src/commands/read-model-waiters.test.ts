@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { test } from 'vitest'
-import { openReadModelWaiters } from './read-model-waiters.ts'
+import { checkAfter, openReadModelWaiters } from './read-model-waiters.ts'
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 test('a commit wakes a waiting request at once', async () => {
   const waiters = openReadModelWaiters(stillClock)
@@ -59,6 +61,38 @@ test('the polling slows down to once a second while nothing is found', async () 
     waitsMs.toSorted((a, b) => a - b),
   )
   assert.equal(waitsMs.at(-1), 1000)
+})
+
+test('waits that began at different times poll together', async () => {
+  const clock = createInstantClock()
+  const waiters = openReadModelWaiters(clock)
+  const checkedAtMs: number[] = []
+  const waitUntilEnd = () => waiters.wait(async () => void checkedAtMs.push(clock.monotonicMs()), ['a'], 450)
+  await clock.sleep(30)
+  await waitUntilEnd()
+  assert.deepEqual(checkedAtMs, [30, 200, 300, 400, 450])
+})
+
+test('no lookup runs before a command is sent, and a commit during the sending is not missed', async () => {
+  const waiters = openReadModelWaiters(stillClock)
+  const calls: string[] = []
+  const send = async (): Promise<void> => {
+    await nextTurn()
+    calls.push('sent')
+    waiters.notifyCommitted(['command-1'])
+  }
+  const check = async (): Promise<number | undefined> => (calls.push('check') < 3 ? undefined : calls.length)
+  const found = waiters.wait(checkAfter(send(), check), ['command-1'], 5000)
+  await nextTurn()
+  setImmediate(() => waiters.notifyCommitted(['command-1']))
+  assert.equal(await found, 3)
+  assert.deepEqual(calls, ['sent', 'check', 'check'])
+})
+
+test('a command that cannot be sent fails the wait', async () => {
+  const waiters = openReadModelWaiters(stillClock)
+  const check = checkAfter(Promise.reject(new Error('the bus is down')), async () => 'never looked up')
+  await assert.rejects(waiters.wait(check, ['command-1'], 5000), /the bus is down/)
 })
 
 test('a check that throws fails the wait, and a later commit does not throw', async () => {

@@ -10,7 +10,7 @@ export type ReadModelWaiters = {
   /**
    * Calls `check` at once, after each commit about one of `keys`, and by polling. The polling finds commits of other replicas. It
    * begins every `everyMs` (by default 100 ms), and slows down to once a second, so that many waiters do not overload a database
-   * that is slow already.
+   * that is slow already. All waiters poll at the same times, so that their lookups can share queries.
    * @returns the value that `check` found; undefined if it found none before `until`, a time of the monotonic clock
    */
   readonly wait: <T>(
@@ -21,6 +21,20 @@ export type ReadModelWaiters = {
   ) => Promise<T | undefined>
   /** Reports a commit about these keys (ids of aggregates and commands). */
   readonly notifyCommitted: (keys: Iterable<string>) => void
+}
+
+/**
+ * Returns a check for `ReadModelWaiters.wait` whose first call waits for the sending of a command, and finds nothing. So the wait
+ * notices commits during the sending, and reads nothing before the command was sent.
+ */
+export function checkAfter<T>(sent: Promise<void>, check: () => Promise<T | undefined>): () => Promise<T | undefined> {
+  let isSent = false
+  return async () => {
+    if (isSent) return check()
+    await sent
+    isSent = true
+    return undefined
+  }
 }
 
 type WaitClock = Pick<Clock, 'monotonicMs' | 'sleep'>
@@ -75,7 +89,9 @@ export function openReadModelWaiters(clock: WaitClock = realClock): ReadModelWai
           if (isWoken) continue
           sleepAbort = new AbortController()
           const pollMs = Math.max(everyMs, Math.min((nowMs - startedMs) * POLL_DELAY_SHARE, MAX_POLL_MS))
-          await clock.sleep(Math.min(pollMs, remainingMs), sleepAbort.signal)
+          const checkedMs = clock.monotonicMs()
+          const pollAtMs = Math.ceil((checkedMs + pollMs) / POLL_MS) * POLL_MS
+          await clock.sleep(Math.max(0, Math.min(pollAtMs, until) - checkedMs), sleepAbort.signal)
         }
       } finally {
         unsubscribe(keys, wake)

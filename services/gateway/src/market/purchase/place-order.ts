@@ -3,6 +3,7 @@ import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
 import { READ_ONLY_ANSWER } from '../../commands/commands.ts'
+import { checkAfter } from '../../commands/read-model-waiters.ts'
 import type { Gateway } from '../../ports.ts'
 import { isRecentlyDeleted, findNodeOwner } from '../../account/read/accounts.ts'
 import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
@@ -106,15 +107,10 @@ async function place(gateway: Gateway, request: PreparedRequest): Promise<PlaceO
   if (limitMessage !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: limitMessage }
   const commandId = gateway.ids.uuid()
   const notAfter = toWallClock(gateway.clock, until)
-  await gateway.send(
-    command<QuoteTarget>('quote', orderId, { type: 'RequestQuote', data: { ...quoteRequest, invoiceBefore: notAfter } }),
-    {
-      commandId,
-      correlation: orderId,
-      notAfter,
-    },
-  )
-  const found = await gateway.waiters.wait(() => findOutcome(gateway, request, commandId), [orderId, commandId], until)
+  const ask = command<QuoteTarget>('quote', orderId, { type: 'RequestQuote', data: { ...quoteRequest, invoiceBefore: notAfter } })
+  const sent = gateway.send(ask, { commandId, correlation: orderId, notAfter })
+  const checkOutcome = checkAfter(sent, () => findOutcome(gateway, request, commandId))
+  const found = await gateway.waiters.wait(checkOutcome, [orderId, commandId], until)
   if (found?.outcome === 'refused') await releaseQuota(gateway.views, orderId)
   // Orders of other accounts are withdrawn only for an order that exists. A request that no seller can serve must not end them.
   if (found?.outcome === 'ready' && ownerId !== undefined) await withdrawExcessOrders(gateway, pubkey, ownerId)

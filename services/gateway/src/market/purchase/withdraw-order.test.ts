@@ -2,7 +2,7 @@ import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import type { OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { CommandAnswer } from '../../commands/commands.ts'
+import type { CommandAnswer } from '../../commands/answer-lookup.ts'
 import { withdrawWhenPlaced } from './withdraw-order.ts'
 
 const NOT_FOUND: CommandAnswer = { outcome: 'refused', code: 'NOT_FOUND', message: 'Order not found' }
