@@ -116,7 +116,6 @@ const listStepsToOutpoint = (
     outpointNumber: 1,
   }),
   channel('WatchOutpoint', watchOutpointData, { height: HELD_AT, seesMempool: true }),
-  order('RecordAcknowledgement', { what: 'watch-started', key: outpoint }),
 ]
 
 function listStepsToPayout({ order, settlement, match, channel }: StepFactories, now: number): readonly LifecycleStep[] {

@@ -32,7 +32,10 @@ const requestsAfter = (...facts: readonly OrderFact[]): readonly string[] =>
       : `${next.kind}: ${next.step}`,
   )
 
-const opened = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 })]
+const fundingSeen = orderFact('FundingSeenRecorded', { outpoint: one })
+const fundingConfirmed = orderFact('FundingConfirmedRecorded', { outpoint: one, height: 120, channelId: '120x1x0' })
+const watchReported = [...outpointAcceptedFacts, fundingSeen, fundingConfirmed]
+const opened = [...watchReported, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 })]
 const acknowledged = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => orderFact('Told', { what, key })
 
 test('the search for a manual order has one offer, and says whether its seller has approved the order', () => {
@@ -59,14 +62,48 @@ test('each fact on the way to a valid channel leads to the next command or deadl
   assert.deepEqual(requestsAfter(...outpointSubmittedFacts), ['outpoint: ClaimOutpoint (claim-1/1)'])
   assert.deepEqual(requestsAfter(...outpointClaimedFacts), ['settlement: RegisterOutpoint (note-outpoint-1/1)'])
   assert.deepEqual(requestsAfter(...outpointAcceptedFacts), ['channel: WatchOutpoint (watch-1/1)'])
-  const watched = acknowledged('watch-started', one)
-  assert.deepEqual(requestsAfter(...outpointAcceptedFacts, watched), [])
-  assert.deepEqual(requestsAfter(...opened, watched), ['settlement: SettleHold (settle-hold/1)'])
-  const settling = [...opened, watched, orderFact('SettlingStarted', { outpoint: one, lastHeight: false })]
+  assert.deepEqual(requestsAfter(...watchReported), [])
+  assert.deepEqual(requestsAfter(...opened), ['settlement: SettleHold (settle-hold/1)'])
+  const settling = [...opened, orderFact('SettlingStarted', { outpoint: one, lastHeight: false })]
   assert.deepEqual(requestsAfter(...settling), [])
   const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
   assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
   assert.deepEqual(requestsAfter(...valid, acknowledged('match-used', '1'), acknowledged('lease-started', one)), [])
+})
+
+describe('the command to watch is repeated', () => {
+  const watch = 'channel: WatchOutpoint (watch-1/1)'
+  const isWatchRequested = (...facts: readonly OrderFact[]) => requestsAfter(...facts).includes(watch)
+  const settlingStarted = orderFact('SettlingStarted', { outpoint: one, lastHeight: true })
+
+  test('until the first report of the watch, and after a re-organisation no more', () => {
+    assert.ok(isWatchRequested(...outpointAcceptedFacts))
+    assert.ok(!isWatchRequested(...outpointAcceptedFacts, fundingSeen))
+    assert.ok(!isWatchRequested(...watchReported, orderFact('FundingReorgedRecorded', { outpoint: one })))
+  })
+
+  test('until the lease starts, if settlement settled before any report', () => {
+    const settling = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 }), settlingStarted]
+    const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
+    assert.deepEqual(requestsAfter(...settling), [watch])
+    assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', watch, 'channel: StartLease (start-lease/1)'])
+    assert.ok(!isWatchRequested(...valid, fundingConfirmed))
+    assert.deepEqual(requestsAfter(...valid, acknowledged('lease-started', one)), ['match: UseMatch (use-match-1/1)'])
+  })
+
+  test('for each submission, whatever the watch of an earlier submission reported', () => {
+    const next = [
+      orderFact('OutpointSubmitted', { attempt: 1, outpoint: two, attestation: null }),
+      orderFact('OutpointClaimedRecorded', { attempt: 1, outpoint: two }),
+    ]
+    const accepted = orderFact('OutpointAccepted', { attempt: 1, outpoint: two })
+    const requests = requestsAfter(...outpointAcceptedFacts, ...next, fundingSeen, fundingConfirmed, accepted)
+    assert.deepEqual(requests, ['channel: WatchOutpoint (watch-2/1)'])
+  })
+
+  test('not to a watch that an earlier version has acknowledged', () => {
+    assert.ok(!isWatchRequested(...outpointAcceptedFacts, acknowledged('watch-started', one)))
+  })
 })
 
 test('an order that is placed after the deadline for its invoice ends at once and sends no command', async () => {
@@ -102,7 +139,7 @@ test('an attestation that arrives after the acceptance is sent to settlement and
   const attestation = createAttestation(one)
   const attested = [
     ...outpointAcceptedFacts,
-    acknowledged('watch-started', one),
+    fundingSeen,
     orderFact('AttestationGiven', { attempt: 1, outpoint: one, attestation }),
   ]
   const later = requestsAfter(...attested)
@@ -204,7 +241,6 @@ test('a match that was released while the order was closing is used if the order
   const closing = orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })
   const settled = [
     ...opened,
-    acknowledged('watch-started', one),
     closing,
     acknowledged('match-released', '1'),
     orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
@@ -224,7 +260,7 @@ test("the command to watch contains the seller's fee caps", () => {
 test('a closing order requests only the cancellation, and an ended order notifies matching and the watcher', () => {
   const closing = [
     ...outpointAcceptedFacts,
-    acknowledged('watch-started', one),
+    fundingSeen,
     orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
   ]
   assert.deepEqual(requestsAfter(...closing), ['settlement: CancelHold (cancel-hold/1)'])
@@ -253,7 +289,7 @@ test('an order that was closing requests no cancellation once it is settling', (
     orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
     orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
   ]
-  assert.deepEqual(requestsAfter(...overtaken), ['channel: WatchOutpoint (watch-1/1)'])
+  assert.deepEqual(requestsAfter(...overtaken), [])
 })
 
 test('an order that ends before its invoice was issued has the invoice cancelled', () => {

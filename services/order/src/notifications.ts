@@ -5,6 +5,7 @@ import { type CommandStep, commandStep, command } from '@penstock/kernel/process
 import {
   attemptOf,
   isFailed,
+  isSettling,
   isValid,
   findLiveAttempt,
   type AcceptedOutpoint,
@@ -15,7 +16,10 @@ import {
 } from './state.ts'
 import { channelTermsOf } from './terms.ts'
 
-/** A command that a service has to receive whatever happens to the order. It is sent until it is acknowledged. */
+/**
+ * A command that a service has to receive whatever happens to the order. It is sent until it is acknowledged, or until another
+ * fact shows that it arrived.
+ */
 export type Notification = { readonly acknowledgement: Acknowledgement; readonly step: CommandStep }
 
 /** @returns the notifications that are not acknowledged yet */
@@ -103,9 +107,23 @@ function listWatchNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, 
     acknowledgement: { what: 'watch-started', key: outpoint },
     step: commandStep(`watch-${number}`, command<ChannelTarget>('channel', id, { type: 'WatchOutpoint', data })),
   }
-  if (order.status !== 'VALID_CHANNEL_OPENING') return [watchNotification]
+  const watchNotifications = hasWatchReported(order, accepted) ? [] : [watchNotification]
+  if (order.status !== 'VALID_CHANNEL_OPENING') return watchNotifications
   const leaseStep = commandStep('start-lease', command<ChannelTarget>('channel', id, { type: 'StartLease', data: { outpoint } }))
-  return [watchNotification, { acknowledgement: { what: 'lease-started', key: outpoint }, step: leaseStep }]
+  return [...watchNotifications, { acknowledgement: leaseAcknowledgementOf(accepted), step: leaseStep }]
+}
+
+const leaseAcknowledgementOf = ({ outpoint }: AcceptedOutpoint): Acknowledgement => ({ what: 'lease-started', key: outpoint })
+
+/**
+ * Whether a fact shows that the watch of the accepted outpoint runs. Its first report ends SELLER_SENT_TRANSACTION. Settlement
+ * may settle before the watch has reported anything; then a confirmation or the lease shows it.
+ */
+function hasWatchReported(order: PlacedOrder, accepted: AcceptedOutpoint): boolean {
+  if (accepted.confirmation) return true
+  return isSettling(order)
+    ? order.acknowledged.includes(acknowledgementKeyOf(leaseAcknowledgementOf(accepted)))
+    : order.status !== 'SELLER_SENT_TRANSACTION'
 }
 
 /** `seenBefore` of the submission window that settlement computed for the attempt. */

@@ -157,7 +157,10 @@ function decideForWatch(order: PlacedOrder, command: WatchCommand): OrderDecisio
   }
 }
 
-/** Records an acknowledgement of another service. An answer to an earlier request is ignored. */
+/**
+ * Records an acknowledgement of another service. An answer to an earlier request is ignored. So is the start of a watch whose
+ * reports name its submission, because these reports show that it runs.
+ */
 function recordAcknowledgement(
   order: PlacedOrder,
   { outpointNumber, requestNumber, ...acknowledgement }: CommandData<'RecordAcknowledgement'>,
@@ -168,5 +171,8 @@ function recordAcknowledgement(
   const isOlder =
     isOfEarlierSubmission ||
     (requestNumber !== undefined && requestNumber < nextReleaseRequest(order, Number(acknowledgement.key)))
-  return isAwaited(order, acknowledgement) && !isOlder ? accept(orderFact('Told', acknowledgement)) : accept()
+  const isShownByReports = acknowledgement.what === 'watch-started' && outpointNumber !== undefined && outpointNumber !== 0
+  return isAwaited(order, acknowledgement) && !isOlder && !isShownByReports
+    ? accept(orderFact('Told', acknowledgement))
+    : accept()
 }

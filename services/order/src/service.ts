@@ -36,6 +36,7 @@ export const orderService = defineService<OrderPorts>('order', {
         OutpointAccepted: ['channel.WatchOutpoint', 'match.ReleaseMatch'],
         AttestationGiven: ['settlement.RegisterOutpoint', 'channel.KeepAttestation'],
         ChannelOpened: ['settlement.SettleHold'],
+        SettlingStarted: ['channel.WatchOutpoint'],
         OrderValid: ['match.UseMatch', 'channel.StartLease'],
         PayoutInvoiceSubmittedRecorded: ['settlement.SubmitPayoutInvoice'],
         ReleaseRequested: ['settlement.CancelHold', 'match.ReleaseMatch'],

@@ -112,7 +112,6 @@ const allMessages: readonly OrderMessage[] = [
     ...channelMessages(outpoint),
     submitAttestedOutpoint(outpoint),
     settlingStarted(outpoint),
-    createMessage('RecordAcknowledgement', { what: 'watch-started', key: outpoint }),
     createMessage('RecordAcknowledgement', { what: 'lease-started', key: outpoint }),
     createMessage('RecordAcknowledgement', { what: 'attestation-kept', key: outpoint }),
     createMessage('RecordAcknowledgement', { what: 'attestation-registered', key: outpoint }),
