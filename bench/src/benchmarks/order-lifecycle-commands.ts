@@ -66,7 +66,6 @@ const listStepsToHold = ({ quote, order, settlement }: StepFactories, now: numbe
   return [
     quote('RequestQuote', requestQuoteData, createQuoteEnrichment(now)),
     order('PlaceOrder', terms),
-    quote('RecordPlaced', {}),
     settlement('IssueHold', issueHoldData, nodeViewData),
     settlement('RecordIssued', { invoice: lifecycleInvoice, expiresAt }),
     order('RecordHoldIssued', { paymentHash, invoice: lifecycleInvoice, expiresAt }),

@@ -75,15 +75,14 @@ export const quoteContract = defineContract('quote', 'quote', {
   facts: {
     /** The terms of the future order, and the funding fees that they were computed with. */
     Quoted: v2(z.strictObject({ terms: orderTerms, fundingFees }), acceptMissingInvoiceBefore),
-    /** The order was placed, so the quote is finished. */
+    /** The order was placed. Only earlier versions recorded this. */
     QuotePlaced: v1(noData),
   },
-  commands: { RequestQuote: { ...v2(quoteRequest, acceptMissingInvoiceBefore), from: ['gateway'] }, RecordPlaced: v1(noData) },
+  commands: { RequestQuote: { ...v2(quoteRequest, acceptMissingInvoiceBefore), from: ['gateway'] } },
   records: {
     RequestQuote: ['Quoted'],
-    RecordPlaced: ['QuotePlaced'],
   },
-  unpaid: ['RequestQuote', 'Quoted', 'RecordPlaced', 'QuotePlaced'],
+  unpaid: ['RequestQuote', 'Quoted', 'QuotePlaced'],
 })
 export type QuoteFact = FactsOf<typeof quoteContract>
 export type QuoteCommand = CommandsOf<typeof quoteContract>

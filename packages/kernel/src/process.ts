@@ -30,6 +30,8 @@ export type CommandStep = AddressedCommand & {
   readonly kind: 'command'
   readonly step: string
   readonly attempt: number
+  /** The bus alone delivers the command, so its sender waits for no acknowledgement. */
+  readonly isSentOnce?: true
 }
 
 /**
@@ -75,6 +77,15 @@ export const commandStep = (step: string, { category, id, command: body }: Addre
   category,
   id,
   command: body,
+})
+
+/**
+ * A command that is sent until the bus has stored it, and not repeated later. It is lost if the bus loses its messages, so it
+ * must not be about a paid order.
+ */
+export const sendOnceStep = (step: string, addressed: AddressedCommand): CommandStep => ({
+  ...commandStep(step, addressed),
+  isSentOnce: true,
 })
 
 export const effect = <Effects extends string>(name: Effects, attempt = 1, lane?: string): EffectStep<Effects> => ({

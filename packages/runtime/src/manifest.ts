@@ -82,6 +82,11 @@ export type ServiceManifest = {
     readonly ownsPrefixes?: readonly string[]
     readonly reads?: readonly string[]
   }
+  /**
+   * Services whose facts only the previous release of this service follows. Its processes need the rights during a rollout and
+   * after a rollback.
+   */
+  readonly followedBefore?: readonly string[]
 }
 
 /** The manifest of a service that owns streams. Its value and its contracts say what it owns, follows and commands. */

@@ -42,9 +42,9 @@ test('payments alone writes webhook deliveries, and the gateway reads their log'
   )
 })
 
-test('a service follows on the bus only the services whose messages it consumes', () => {
+test('a service follows on the bus only the services whose messages it or its previous release consumes', () => {
   const follows = new Map(listProcessPermissions().map((part) => [part.service, part.follows.toSorted()]))
-  assert.deepEqual(follows.get('quote'), ['order'])
+  assert.deepEqual(follows.get('quote'), ['order']) // the previous release
   assert.deepEqual(follows.get('matching'), ['channel-watcher', 'matching', 'order'])
   assert.deepEqual(follows.get('settlement'), ['channel-watcher', 'settlement'])
   assert.deepEqual(follows.get('channel-watcher'), [])

@@ -13,7 +13,7 @@ export function listProcessPermissions(): readonly ServerRights[] {
   return [
     ...streamServices.map((manifest) => {
       const service = manifest.create()
-      const follows = listFollowedServices(service)
+      const follows = [...new Set([...listFollowedServices(service), ...(manifest.followedBefore ?? [])])]
       const inMemory = listOwners(service.memoryViews.flatMap(({ from }) => from))
       return {
         ...listPermissions(manifest),

@@ -8,4 +8,6 @@ export const quoteManifest = defineManifest({
   scaling: { by: 'lag', reason: 'commands wait in their topics' },
   // The last times of a seller's attestation and of a request for a channel.
   tables: { reads: ['last_seen'] },
+  // The previous release records that an order was placed.
+  followedBefore: ['order'],
 })

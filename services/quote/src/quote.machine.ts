@@ -1,6 +1,6 @@
 import { createMachine } from 'xstate'
 
-/** A quote is created once, and ends when its order is placed. */
+/** A quote is created once. Earlier versions recorded that its order was placed. */
 export const quoteMachine = createMachine({
   id: 'quote',
   initial: 'NONE',

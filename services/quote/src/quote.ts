@@ -1,7 +1,7 @@
 import type { OrderTerms, OrderTarget } from '@penstock/contracts/order.ts'
 import type { QuoteCommand, QuoteFact, QuoteRefusal } from '@penstock/contracts/quote.ts'
 import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
-import { type Process, commandStep, command } from '@penstock/kernel/process.ts'
+import { type Process, sendOnceStep, command } from '@penstock/kernel/process.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import { serialiseFees } from '@penstock/market/price.ts'
 import { toCandidate } from '@penstock/market/rank.ts'
@@ -27,12 +27,7 @@ function evolve(quote: Quote, fact: QuoteFact): Quote {
 }
 
 function decide(quote: Quote, command: EnrichedQuoteCommand): Decision<QuoteFact, Refusal<QuoteRefusal>> {
-  switch (command.type) {
-    case 'RequestQuote':
-      return quote.status === 'NONE' ? requestQuote(command.data) : accept()
-    case 'RecordPlaced':
-      return quote.status === 'QUOTED' ? accept({ type: 'QuotePlaced', v: 1, data: {} }) : accept()
-  }
+  return quote.status === 'NONE' ? requestQuote(command.data) : accept()
 }
 
 function requestQuote({
@@ -82,8 +77,11 @@ export const quoteDecider: Decider<Quote, EnrichedQuoteCommand, QuoteFact, Refus
   decide,
 }
 
-/** Places the order with the quoted terms. */
+/**
+ * Places the order with the quoted terms. No acknowledgement follows. If the bus lost the command, the buyer would get no
+ * answer, and would not have paid.
+ */
 export const quoteProcess: Process<Quote> = (state, orderId) =>
   state.status === 'QUOTED'
-    ? [commandStep('place', command<OrderTarget>('order', orderId, { type: 'PlaceOrder', data: state.terms }))]
+    ? [sendOnceStep('place', command<OrderTarget>('order', orderId, { type: 'PlaceOrder', data: state.terms }))]
     : []

@@ -1,8 +1,7 @@
 import { offerContract, sellerContract } from '@penstock/contracts/matching.ts'
-import { orderContract } from '@penstock/contracts/order.ts'
 import { priceContract, quoteContract } from '@penstock/contracts/quote.ts'
 import { createOrderBook } from '@penstock/market/order-book.ts'
-import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
+import { defineAggregate, type Service, defineService } from '@penstock/runtime/service.ts'
 import { type QuoteMemory, type QuotePorts, enrichRefreshPrice, enrichRequestQuote } from './enrich.ts'
 import { priceDecider } from './price.ts'
 import { quoteProcess, quoteDecider } from './quote.ts'
@@ -29,7 +28,6 @@ export function quoteService(): Service<QuotePorts> {
         enrich: { RefreshPrice: enrichRefreshPrice(memory) },
       }),
     ],
-    reactions: [on(orderContract, 'OrderPlaced', 'quote.RecordPlaced', (_, { aggregateId }) => [{ id: aggregateId, data: {} }])],
     memoryViews: [{ name: 'book', from: [offerContract, sellerContract], apply: memory.book.apply }],
     jobs: [createRatesJob(memory), createPricesJob(memory)],
   })

@@ -5,7 +5,7 @@ import { indexAggregates, foldChecked, type FoldedStream, emptyFold } from '@pen
 import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import { createStreamServices } from '@penstock/standalone/registry.ts'
-import type { PendingSteps } from '../../support/invariants/fold.ts'
+import { isPending, type PendingSteps } from '../../support/invariants/fold.ts'
 import { type TransitionCounts, countTransitions } from '../transitions/transition-coverage.ts'
 
 export class InvariantViolation extends Error {
@@ -52,7 +52,8 @@ export function createFoldedLog({ log }: EventMemory, transitions: TransitionCou
     state: (stream) => folds.get(stream)?.state,
     pendingSteps: () =>
       [...folds].flatMap(([stream, { state }]) => {
-        const steps = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
+        const requested = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
+        const steps = requested.filter((step) => isPending(step, (other) => folds.has(other)))
         return steps.length === 0 ? [] : [{ stream, state, steps }]
       }),
   }

@@ -22,6 +22,7 @@ export const unreachableTransitions: Readonly<Record<string, string>> = {
     'No service has anything to acknowledge: without a payment the order searched no seller, and its invoice is already cancelled.',
   'order: WAITING_FOR_CHANNEL_OPEN --BuyerFailedToPay--> BUYER_FAILED_TO_PAY':
     'If an invoice expires, settlement reports the expiry before a payment of this invoice. Older releases reported the payment first.',
+  'quote: QUOTED --QuotePlaced--> PLACED': 'Only older releases recorded that the order of a quote was placed.',
   'match: NONE --ReservationRenewalRefused--> NONE': NEVER_BEGUN,
   'match: UNMATCHED --ReservationRenewalRefused--> UNMATCHED': NEVER_BEGUN,
   'match: RELEASED --ReservationRenewalRefused--> RELEASED': NEVER_BEGUN,

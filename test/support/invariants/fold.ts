@@ -11,6 +11,10 @@ import { createStreamServices } from '@penstock/standalone/registry.ts'
 /** The commands, effects and deadlines that the process of a stream derives from its state. */
 export type PendingSteps = { readonly stream: string; readonly state: unknown; readonly steps: readonly ProcessStep[] }
 
+/** Whether a step still has to be done. A command that is sent once needs no repetition as soon as its stream exists. */
+export const isPending = (step: ProcessStep, hasStream: (stream: string) => boolean): boolean =>
+  step.kind !== 'command' || step.isSentOnce !== true || !hasStream(`${step.category}-${step.id}`)
+
 /** The states of all streams of an event store. `catchUp` reads and folds new facts, also while the market runs. */
 export type Fold = {
   readonly stored: readonly StoredEvent[]
@@ -59,7 +63,8 @@ export function createFold(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
     state: (stream) => folds.get(stream)?.state,
     pendingSteps: () =>
       [...folds].flatMap(([stream, { state }]) => {
-        const steps = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
+        const requested = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
+        const steps = requested.filter((step) => isPending(step, (other) => folds.has(other)))
         return steps.length === 0 ? [] : [{ stream, state, steps }]
       }),
     close: () => store.close(),

@@ -75,9 +75,9 @@ test('a command of a job waits for paid work only if it is one of an unpaid orde
   const scheduler = paidFirstOf(platform.bus, clock)
   const decider: Decider<object, Command, never> = { initial: {}, evolve: (state) => state, decide: () => accept() }
   const hashed = { version: 1, projections: { 1: (state: object) => state } }
-  const aggregates = ['quote', 'payhash'].map((category) => defineAggregate({ contract: contractOf(category), decider, hashed }))
+  const aggregates = ['order', 'payhash'].map((category) => defineAggregate({ contract: contractOf(category), decider, hashed }))
   const { context } = createServiceRuntime(
-    defineService('quote', { aggregates }),
+    defineService('order', { aggregates }),
     platform,
     platform,
     new AbortController().signal,
@@ -87,7 +87,7 @@ test('a command of a job waits for paid work only if it is one of an unpaid orde
   const running = scheduler.run(false, () => paid.promise)
   await context.decide({ category: 'payhash', id: 'x', command: { type: 'ClaimPayhash', data: { orderId } } }, 'c1')
   assert.equal(sleeping.length, 0)
-  const waiting = context.decide({ category: 'quote', id: 'x', command: { type: 'RecordPlaced', data: {} } }, 'c2')
+  const waiting = context.decide({ category: 'order', id: 'x', command: { type: 'LapseApproval', data: { deadline: 1 } } }, 'c2')
   assert.equal(sleeping.length, 1)
   paid.resolve()
   await Promise.all([running, waiting])

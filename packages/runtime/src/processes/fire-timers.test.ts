@@ -60,7 +60,7 @@ test('a failed deadline is retried, even if the wall clock was set back by an ho
 
 test.each([
   ['settlement', 'ExpireInvoice', false],
-  ['quote', 'RecordPlaced', true],
+  ['quote', 'RequestQuote', true],
 ] as const)('a deadline of %s with the command %s is unpaid work: %s', async (category, type, isUnpaid) => {
   const { platform } = await createMemoryPlatform()
   const { timers } = platform

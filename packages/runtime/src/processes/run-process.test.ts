@@ -3,7 +3,7 @@ import { contractOf } from '@penstock/contracts/contracts.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command } from '@penstock/kernel/message.ts'
-import { effect, type ProcessStep, commandStep, command } from '@penstock/kernel/process.ts'
+import { effect, type ProcessStep, commandStep, command, sendOnceStep } from '@penstock/kernel/process.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
@@ -23,11 +23,17 @@ const RETRY_DELAY_MS = 70
 
 type Knock = () => Promise<{ readonly type: string; readonly data: object } | null>
 
+type RunnerOptions = {
+  readonly contract?: Contract
+  readonly outcomes?: readonly string[]
+  readonly isBusDown?: () => boolean
+}
+
 /** Creates a runner for one stream whose process returns `getSteps()`, with one effect. `work` lists what it runs, in order. */
 async function createRunner(
   getSteps: () => readonly ProcessStep<Command, 'knock'>[],
   knock: Knock,
-  { contract = payhash, outcomes = [] }: { readonly contract?: Contract; readonly outcomes?: readonly string[] } = {},
+  { contract = payhash, outcomes = [], isBusDown = () => false }: RunnerOptions = {},
 ) {
   const { platform } = await createMemoryPlatform()
   await migrateOpenStreams(platform.views)
@@ -51,6 +57,13 @@ async function createRunner(
     effects: { knock: { calls: [], outcomes, act: knock } },
     retryDelaysMs: { knock: RETRY_DELAY_MS },
   })
+  const openStreams = trackOpenStreams(platform.views, 'settlement')
+  const countOpen = async (): Promise<number> => {
+    await openStreams.flush(0)
+    // The relay has seen the stream's newest fact.
+    await platform.views.db.transaction().execute((trx) => openStreams.touch(trx, new Map([[`${contract.category}-x`, 0]]), 0))
+    return openStreams.count()
+  }
   const loaded = { state: {}, revision: 0, chain: CHAIN_START, handled: new Map<string, number>() }
   const run = createProcessRunner({
     service: 'settlement',
@@ -61,9 +74,15 @@ async function createRunner(
       put: () => undefined,
       forget: () => undefined,
     },
-    bus: { ...platform.bus, publish: async (_, messages) => void sent.push(...messages) },
+    bus: {
+      ...platform.bus,
+      async publish(_, messages) {
+        if (isBusDown()) throw new Fault('the bus is down')
+        sent.push(...messages)
+      },
+    },
     timers: createTimerIndex(platform.timers, 'settlement'),
-    openStreams: trackOpenStreams(platform.views, 'settlement'),
+    openStreams,
     effects: running,
     paidFirst: {
       async run(isUnpaid, act) {
@@ -78,7 +97,7 @@ async function createRunner(
       return { outcome: 'accepted', revision: 0, hasAppended: true }
     },
   })
-  return { run: () => run(contract.category, 'x'), running, sent, stop, rests, work }
+  return { run: () => run(contract.category, 'x'), running, sent, stop, rests, work, countOpen }
 }
 
 test('a command is sent once, and once again when its attempt number changes', async () => {
@@ -114,6 +133,26 @@ test('each command of a stream is sent once, even if another command is no longe
   )
 })
 
+test('a stream stays open until the bus has a command that is sent once, and not until it is acknowledged', async () => {
+  let isBusDown = true
+  const claim = command('outpoint', 'o', { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } })
+  const knock = () => Promise.resolve(null)
+  const once = await createRunner(() => [sendOnceStep('claim', claim)], knock, { isBusDown: () => isBusDown })
+  await assert.rejects(once.run())
+  assert.equal(await once.countOpen(), 1)
+  isBusDown = false
+  await once.run()
+  await once.run()
+  assert.deepEqual([once.sent.length, await once.countOpen()], [1, 0])
+
+  const repeated = await createRunner(() => [commandStep('claim', claim)], knock)
+  await repeated.run()
+  assert.equal(await repeated.countOpen(), 1)
+  const both = await createRunner(() => [sendOnceStep('claim', claim), commandStep('again', claim)], knock)
+  await both.run()
+  assert.equal(await both.countOpen(), 1)
+})
+
 test('a failed effect is not retried when the state no longer requests it', async () => {
   let isRequested = true
   let knocks = 0
@@ -145,7 +184,7 @@ test('an effect gets the retry delay of its aggregate', async () => {
 })
 
 test.each([
-  ['quote', 'RecordPlaced', 'unpaid'],
+  ['quote', 'RequestQuote', 'unpaid'],
   ['settlement', 'RecordPayout', 'paid'],
 ] as const)('an effect of %s that ends with %s is %s work, except while it waits', async (category, type, priority) => {
   const events: string[] = []

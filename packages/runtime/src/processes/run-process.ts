@@ -83,8 +83,12 @@ export function createProcessRunner<Ports>(context: ProcessRunnerContext<Ports>)
   }
 }
 
+/** The runner has sent all commands. A command that is sent once is not repeated, so its stream waits for nothing. */
 const mostUrgentStep = (steps: readonly ProcessStep[]): PendingStep =>
-  (['effect', 'command', 'deadline'] as const).find((most) => steps.some(({ kind }) => kind === most)) ?? 'nothing'
+  (['effect', 'command', 'deadline'] as const).find((most) => steps.some((step) => step.kind === most && !isSentOnce(step))) ??
+  'nothing'
+
+const isSentOnce = (step: ProcessStep): boolean => step.kind === 'command' && step.isSentOnce === true
 
 function startEffect<Ports>(
   context: ProcessRunnerContext<Ports>,
