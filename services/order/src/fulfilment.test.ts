@@ -149,6 +149,51 @@ test('an attestation that arrives after the acceptance is sent to settlement and
   assert.deepEqual(keep.command.data, { outpoint: one, attestation, outpointNumber: 1 })
 })
 
+describe('an attestation that arrives before the acceptance', () => {
+  const attestation = createAttestation(one)
+  const submitted = orderFact('OutpointSubmitted', { attempt: 1, outpoint: one, attestation })
+  const claimed = orderFact('OutpointClaimedRecorded', { attempt: 1, outpoint: one })
+  const accepted = orderFact('OutpointAccepted', { attempt: 1, outpoint: one })
+  const attestationGiven = orderFact('AttestationGiven', { attempt: 1, outpoint: one, attestation })
+  const registered = (attested: boolean) =>
+    ({
+      type: 'RecordOutpointRegistered',
+      data: { attempt: 1, outpoint: one, registered: true, attested, reason: null, tooLate: false, outpointNumber: 1 },
+    }) as const
+
+  test('is not sent again if settlement registered it with its outpoint', () => {
+    given(orderDecider, ...openRequestedFacts, submitted, claimed)
+      .when(registered(true))
+      .then(accepted)
+    const facts = [...openRequestedFacts, submitted, claimed, accepted]
+    assert.deepEqual(requestsAfter(...facts), ['channel: WatchOutpoint (watch-1/1)'])
+    given(orderDecider, ...facts)
+      .when(registered(true))
+      .then()
+  })
+
+  test('is sent until settlement has registered it, if settlement registered the outpoint without it', () => {
+    for (const pending of [
+      [submitted, claimed],
+      [...outpointClaimedFacts.slice(openRequestedFacts.length), attestationGiven],
+    ])
+      given(orderDecider, ...openRequestedFacts, ...pending)
+        .when(registered(false))
+        .then(accepted, attestationGiven)
+    const facts = [...openRequestedFacts, submitted, claimed, accepted, attestationGiven]
+    assert.deepEqual(requestsAfter(...facts), [
+      'channel: WatchOutpoint (watch-1/1)',
+      'channel: KeepAttestation (keep-attestation-1/1)',
+      'settlement: RegisterOutpoint (note-outpoint-1/2)',
+    ])
+    const registeredFact = acknowledged('attestation-registered', one)
+    given(orderDecider, ...facts)
+      .when(registered(true))
+      .then(registeredFact)
+    assert.deepEqual(requestsAfter(...facts, registeredFact, acknowledged('attestation-kept', one), fundingSeen), [])
+  })
+})
+
 test('the reservation of a failed seller is released while the next seller is searched', () => {
   const failed = [...openRequestedFacts, orderFact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
   assert.deepEqual(requestsAfter(...failed), ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/1)'])

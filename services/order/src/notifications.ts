@@ -132,10 +132,13 @@ function seenBeforeOf(order: PlacedOrder, attempt: number): { readonly seenBefor
   return window ? { seenBefore: window.seenBefore } : {}
 }
 
-/** The watcher stores a late attestation, and settlement registers every attestation. */
+/**
+ * The watcher stores a late attestation, and settlement registers it. Any other attestation was registered with its outpoint,
+ * and the watcher receives it with the outpoint.
+ */
 function listAttestationNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, id: string): readonly Notification[] {
   const { outpoint, attestation, hasLateAttestation } = accepted
-  if (!attestation) return []
+  if (!attestation || !hasLateAttestation) return []
   const keepCommand = { type: 'KeepAttestation', data: { outpoint, attestation, outpointNumber: accepted.number } } as const
   const keepNotification: Notification = {
     acknowledgement: { what: 'attestation-kept', key: outpoint },
@@ -147,7 +150,7 @@ function listAttestationNotifications(order: PlacedOrder, accepted: AcceptedOutp
   }
   // This notification waits while another outpoint is pending, because it would replace that outpoint at settlement.
   const isProvable = !order.closing && !order.pendingOutpoint && order.hold === 'held'
-  return [...(hasLateAttestation ? [keepNotification] : []), ...(isProvable ? [registerNotification] : [])]
+  return isProvable ? [keepNotification, registerNotification] : [keepNotification]
 }
 
 type RegistrableOutpoint = Pick<AcceptedOutpoint, 'number' | 'attempt' | 'outpoint' | 'attestation'>

@@ -178,6 +178,22 @@ export const orderMutants = createMutants('order', [
     killers: [`${src}/fulfilment.test.ts`],
   },
   {
+    id: 'attestation-lost-in-the-acceptance',
+    description: 'An attestation that comes after the registration of its outpoint is not sent again: settlement never gets it.',
+    file: `${src}/decide/outpoint.ts`,
+    text: '...(attested ? [] : repeatAttestation(order))',
+    replacement: '...(void repeatAttestation, [])',
+    killers: [`${src}/fulfilment.test.ts`],
+  },
+  {
+    id: 'sale-without-a-watch',
+    description: 'A sale that settlement settled before any report of the watch counts as watched: its lease never starts.',
+    file: `${src}/notifications.ts`,
+    text: '? order.acknowledged.includes(acknowledgementKeyOf(leaseAcknowledgementOf(accepted)))',
+    replacement: '? true',
+    killers: [`${src}/fulfilment.test.ts`],
+  },
+  {
     id: 'given-back-by-the-node-as-released',
     description:
       'A payment that the node cancelled by itself shows as released by us: the operator does not learn that its hold ran out.',

@@ -150,16 +150,25 @@ export function recordOutpointRegistered(order: PlacedOrder, data: CommandData<'
     order.pendingOutpoint?.stage === 'noting' &&
     order.pendingOutpoint.outpoint === outpoint &&
     order.pendingOutpoint.attempt === attempt
-  const acknowledged = orderFact('Told', { what: 'attestation-registered', key: outpoint })
   if (!isPending) {
-    const isAwaited = order.outpoint?.outpoint === outpoint && order.outpoint.attestation !== null && !hasEnded(order)
+    const isAwaited = order.outpoint?.outpoint === outpoint && order.outpoint.hasLateAttestation && !hasEnded(order)
     return isAwaited && (attested || !registered) && !order.acknowledged.includes(`attestation-registered ${outpoint}`)
-      ? accept(acknowledged)
+      ? accept(orderFact('Told', { what: 'attestation-registered', key: outpoint }))
       : accept()
   }
   if (!registered) return accept(...refuseOutpoint(order, reason ?? 'It is too late for another funding transaction', tooLate))
   if (order.closing) return accept(...refuseOutpoint(order, order.closing.reason))
-  return accept(...acceptOutpoint(order, attempt, outpoint, data.window), ...(attested ? [acknowledged] : []))
+  return accept(...acceptOutpoint(order, attempt, outpoint, data.window), ...(attested ? [] : repeatAttestation(order)))
+}
+
+/**
+ * The attestation of a pending outpoint that settlement registered without it. Recorded after the acceptance, it counts as late,
+ * so it is sent until settlement has registered it.
+ */
+function repeatAttestation({ pendingOutpoint }: PlacedOrder): readonly OrderFact[] {
+  if (!pendingOutpoint?.attestation) return []
+  const { attempt, outpoint, attestation } = pendingOutpoint
+  return [orderFact('AttestationGiven', { attempt, outpoint, attestation })]
 }
 
 /** Accepts the outpoint. If an earlier seller submitted it, the live attempt of its successor fails without blame. */
