@@ -1,3 +1,5 @@
+import { type WatchedChannel, watchOf } from '@penstock/channel-watcher/channel.ts'
+import type { ProcessStep } from '@penstock/kernel/process.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { type Fold, openFold } from './invariants/fold.ts'
 import { type OrderSnapshot, readOrder } from './market-client.ts'
@@ -83,5 +85,13 @@ const WAITS_FOR_FUNDING = 'noticeFunding'
 async function isIdle(fold: Fold): Promise<boolean> {
   await fold.catchUp()
   const steps = fold.pendingSteps().flatMap((stream) => stream.steps)
-  return steps.every(({ kind, step }) => kind === 'deadline' || step === WAITS_FOR_FUNDING)
+  return steps.every((step) => step.kind === 'deadline' || step.step === WAITS_FOR_FUNDING || isWatched(fold, step))
+}
+
+/** Whether the step repeats the command to watch of a running watch. The order sends it until the funding appears. */
+function isWatched(fold: Fold, step: ProcessStep): boolean {
+  if (step.kind !== 'command' || step.command.type !== 'WatchOutpoint') return false
+  const watch = watchOf((fold.state(`channel-${step.id}`) ?? { status: 'NONE' }) as WatchedChannel) // The watcher folds this stream.
+  const { outpointNumber } = step.command.data as { readonly outpointNumber: number } // The command's contract says so.
+  return watch !== null && watch.outpointNumber >= outpointNumber
 }
