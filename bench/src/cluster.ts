@@ -54,7 +54,8 @@ const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
 const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
 const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
-const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.05] as const
+const SETTLING_MS = 20_000
+const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.03] as const
 const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
   await profileSales()
@@ -141,6 +142,8 @@ async function profileSales(): Promise<void> {
     replicas: 1,
     env: { ...overloadSettings, ...profileEnv(profiles) },
   })
+  // The sellers register and attest their funds first.
+  await sleep(SETTLING_MS)
   const startedUs = readMonotonicUs()
   await sleep(overloadSize.idleSeconds * 1000)
   const restedUs = readMonotonicUs()

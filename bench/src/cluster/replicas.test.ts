@@ -23,7 +23,7 @@ test('a process has budget while it has used at most its share of the time', () 
   expect(isWithinShare(11, 100, 0.1)).toBe(false)
 })
 
-const sales = (perSecond: number, busyShare = 0.5) => ({ perSecond, busyShare })
+const sales = (perSecond: number, busyShare = 0.5, usedShare = 0.5) => ({ perSecond, busyShare, usedShare })
 
 test('the page shows the ratio and its target', () => {
   const page = renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(0.9) }, new Date('2026-11-30'))
@@ -34,12 +34,13 @@ test('the page shows the ratio and its target', () => {
   ])
 })
 
-test('the page says that the machine is full, if it is and the ratio is missed', () => {
-  const render = (two: number, busyShare: number): string =>
-    renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(two, busyShare) })
-  expect(render(0.6, 0.97)).toContain('its cores were busy for 97 % of the time')
-  expect(render(0.6, 0.7)).not.toContain('its cores were busy')
-  expect(render(0.9, 0.97)).not.toContain('its cores were busy')
+test('the page names the part that is full, if the ratio is missed', () => {
+  const render = (two: number, busyShare: number, usedShare: number): string =>
+    renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(two, busyShare, usedShare) })
+  expect(render(0.6, 0.97, 0.5)).toContain('With two replicas the machine itself is full.')
+  expect(render(0.6, 0.97, 0.95)).toContain('With two replicas `order` is still full.')
+  expect(render(0.6, 0.7, 0.7)).toContain('neither `order` nor the machine is full')
+  expect(render(0.9, 0.97, 0.95)).not.toContain('With two replicas')
 })
 
 test('the busy share is the share of the time that no core was idle', () => {

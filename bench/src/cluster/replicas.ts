@@ -3,10 +3,15 @@ import type { TestCluster } from '../../../test/support/cluster.ts'
 import { isStatusSold } from '@penstock/cli/load/orders/load-order.ts'
 import type { SecondSample } from '@penstock/cli/load/orders/generator.ts'
 import { limitCoreShare } from './core-share.ts'
+import { parseCpuMs } from './cpu.ts'
+import { readIfPresent } from './process-trees.ts'
 import { createLoadSettings, runOpenLoop } from './overload.ts'
 
-/** The sales of a cluster. `busyShare` is the share of all cores of the machine that any process used meanwhile. */
-export type LimitedSales = { readonly perSecond: number; readonly busyShare: number }
+/**
+ * The sales of a cluster. `busyShare` is the share of all cores of the machine that any process used meanwhile. `usedShare` is the
+ * share of their CPU that the limited replicas used.
+ */
+export type LimitedSales = { readonly perSecond: number; readonly busyShare: number; readonly usedShare: number }
 
 /** The sales with one replica of a service and with two, while each of them is held to a share of a core. */
 export type ReplicaScaling = {
@@ -24,7 +29,7 @@ export type ReplicaLoadSize = {
 
 export const MIN_REPLICA_RATIO = 1.7
 /** Orders in flight. They have to outnumber the orders that wait for blocks. */
-const IN_FLIGHT = 24
+export const IN_FLIGHT = 48
 const ATTEMPTS_PER_SECOND = 10
 
 /**
@@ -41,14 +46,20 @@ export async function measureLimitedSales(
   const endLimit = limitCoreShare(pids, coreShare)
   try {
     const settings = { ...createLoadSettings(ATTEMPTS_PER_SECOND, seconds), maxInFlight: IN_FLIGHT, allowShed: true }
-    const before = readCpuTimes()
-    let busyShare = 0
-    const outcome = await runOpenLoop(cluster, settings, () => (busyShare = computeBusyShare(before, readCpuTimes())))
-    return { perSecond: countSalesPerSecond(outcome.seconds, warmUpSeconds, seconds), busyShare }
+    const [before, usedMsBefore, startedAt] = [readCpuTimes(), readUsedMs(pids), performance.now()]
+    let [busyShare, usedShare] = [0, 0]
+    const outcome = await runOpenLoop(cluster, settings, () => {
+      busyShare = computeBusyShare(before, readCpuTimes())
+      usedShare = (readUsedMs(pids) - usedMsBefore) / ((performance.now() - startedAt) * coreShare * pids.length)
+    })
+    return { perSecond: countSalesPerSecond(outcome.seconds, warmUpSeconds, seconds), busyShare, usedShare }
   } finally {
     endLimit()
   }
 }
+
+const readUsedMs = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + parseCpuMs(readIfPresent(`/proc/${pid}/stat`)), 0)
 
 type CpuTimes = { readonly idleMs: number; readonly allMs: number }
 
