@@ -56,7 +56,7 @@ const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOC
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
 const SETTLING_MS = 20_000
 const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.03] as const
-const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 40, callers: 8, idleSeconds: 30 }
+const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 110, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
   await profileSales()
   rmSync(folder, { recursive: true, force: true })
