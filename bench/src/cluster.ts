@@ -55,7 +55,7 @@ const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error',
 const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
 const SETTLING_MS = 20_000
-const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.03] as const
+const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.05] as const
 const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 110, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
   await profileSales()

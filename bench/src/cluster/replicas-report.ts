@@ -34,7 +34,8 @@ export function renderReplicas(scaling: ReplicaScaling, now = new Date()): strin
 
 /** Names what limits the sales with two replicas. */
 function nameFullPart({ service, two }: ReplicaScaling): string {
-  if (two.usedShare >= FULL_SHARE) return `With two replicas \`${service}\` is still full.`
+  if (two.usedShare >= FULL_SHARE)
+    return `With two replicas \`${service}\` itself is full. Each replica has its own work at rest, and handles fewer messages at a time than one replica with a longer queue.`
   if (two.busyShare >= FULL_SHARE) return 'With two replicas the machine itself is full.'
   return `With two replicas neither \`${service}\` nor the machine is full. The orders wait for blocks, for other services, or at the admission.`
 }

@@ -38,7 +38,7 @@ test('the page names the part that is full, if the ratio is missed', () => {
   const render = (two: number, busyShare: number, usedShare: number): string =>
     renderReplicas({ service: 'order', coreShare: 0.1, one: sales(0.5), two: sales(two, busyShare, usedShare) })
   expect(render(0.6, 0.97, 0.5)).toContain('With two replicas the machine itself is full.')
-  expect(render(0.6, 0.97, 0.95)).toContain('With two replicas `order` is still full.')
+  expect(render(0.6, 0.97, 0.95)).toContain('With two replicas `order` itself is full.')
   expect(render(0.6, 0.7, 0.7)).toContain('neither `order` nor the machine is full')
   expect(render(0.9, 0.97, 0.95)).not.toContain('With two replicas')
 })
