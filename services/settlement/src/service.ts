@@ -48,6 +48,7 @@ export function settlementService(): Service<SettlementPorts> {
           HoldCancelled: ['EndLoss'],
           LedgerPosted: ['RetryPayout'],
           PayoutInvoiceSubmitted: ['payhash.ClaimPayhash'],
+          PayoutInvoiceAccepted: ['RetryPayout'],
           PayoutRequested: ['pay'],
           PayoutFailed: ['RetryPayout'],
         },
