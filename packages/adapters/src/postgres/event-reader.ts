@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Fault } from '@penstock/kernel/result.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EventLogs, POSITION_SEQUENCE, servicesOf, logTableOf } from './event-logs.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -18,10 +19,10 @@ const MAX_STREAMS = 32
 
 const streamsQuery = (log: string): Query => ({
   name: `read-streams ${log}`,
-  text: `select wanted.n, e.* from unnest($1::text[], $2::int[], $3::int[]) with ordinality as wanted (stream, first, most, n)
+  text: `select wanted.n, e.* from unnest($1::text[], $2::int[], $3::int[]) with ordinality as wanted (stream, first, max, n)
     cross join lateral (
       select ${EVENT_COLUMNS} from ${logTableOf(log)} l
-      where l.stream = wanted.stream and l.revision >= wanted.first order by l.revision limit wanted.most
+      where l.stream = wanted.stream and l.revision >= wanted.first order by l.revision limit wanted.max
     ) e order by wanted.n, e.revision`,
 })
 
@@ -73,7 +74,8 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
   return {
     async read(stream: string, from: number, max: number | undefined): Promise<readonly StoredEvent[]> {
       const log = logs.get(categoryOf(stream))
-      return (log !== undefined && (await streamReaders.get(log)?.({ stream, from, max: max ?? null }))) || []
+      const readStream = log === undefined ? undefined : streamReaders.get(log)
+      return readStream ? readStream({ stream, from, max: max ?? null }) : []
     },
     async page(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]> {
       const known = categories && [...new Set(categories)].filter((category) => logs.has(category))
@@ -125,7 +127,9 @@ function createStreamReader(pool: ConnectionPool, log: string) {
       const found = Map.groupBy(rows, ({ n }) => Number(n))
       for (const [index, { resolve }] of reads.entries()) resolve((found.get(index + 1) ?? []).map(toStoredEvent))
     } catch (error) {
-      for (const { reject } of reads) reject(error)
+      // A damaged row of one stream must not hide the other streams.
+      if (!(error instanceof Fault) && reads.length > 1) for (const read of reads) void readTogether([read])
+      else for (const { reject } of reads) reject(error)
     }
   }
   return (read: StreamRead): Promise<readonly StoredEvent[]> =>

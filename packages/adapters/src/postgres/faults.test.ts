@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { describe, expect, test } from 'vitest'
 import { createPostgresAppender } from './event-appender.ts'
+import { createPostgresReader } from './event-reader.ts'
 import { toPostgresFault, isServerAnswer } from './faults.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -42,6 +43,36 @@ describe('an append', () => {
     await expect(
       createPostgresAppender(failing(code), new Map([['order', 'order']]), () => undefined).append('order-1', 'none', [event]),
     ).rejects.toBeInstanceOf(Fault)
+  })
+})
+
+describe('the concurrent reads of streams', () => {
+  const logs = new Map([['order', 'order']])
+  /** A pool whose statements fail with this error of the server if they read the stream. */
+  const createFailingPool = (stream: string, code: string) => {
+    const reads: unknown[] = []
+    const query = async ({ values: [streams] }: { readonly values: readonly (readonly string[])[] }) => {
+      reads.push(streams)
+      if (streams?.includes(stream)) throw toPostgresFault(serverError(code))
+      return { rows: [] }
+    }
+    return { pool: { query } as unknown as ConnectionPool, reads } // the reader calls nothing else
+  }
+  const readAll = (pool: ConnectionPool) => {
+    const reader = createPostgresReader(pool, logs)
+    return Promise.allSettled(['order-1', 'order-2', 'order-3'].map((stream) => reader.read(stream, 0, undefined)))
+  }
+
+  test('fail alone if a row of their stream is damaged (XX001)', async () => {
+    const { pool, reads } = createFailingPool('order-2', 'XX001')
+    expect((await readAll(pool)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(reads).toHaveLength(4)
+  })
+
+  test('share the Fault of a server that does not answer', async () => {
+    const { pool, reads } = createFailingPool('order-2', '57P01')
+    for (const result of await readAll(pool)) expect(result).toMatchObject({ reason: expect.any(Fault) as Fault })
+    expect(reads).toHaveLength(1)
   })
 })
 
