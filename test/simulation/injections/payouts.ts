@@ -117,13 +117,17 @@ export function createPayoutActions(world: SimulatedWorld, log: FoldedLog): (hei
       const amountMsat = computeOwedMsat(state)
       const order = log.state(`order-${id}`) as Order | undefined // The order service folds it.
       if (!state || amountMsat === undefined || !order || order.status === 'NONE' || !isWaitingForBuyer(state)) continue
-      const alias = draws.chance(0.5) ? REFUND_WALLET : findWallet(world, order)
+      const alias = draws.chance(0.5) || hasBuyerInvoice(state) ? REFUND_WALLET : findWallet(world, order)
       perform(`the buyer asks for its money: ${id}`, () => requestRefund(world, { id, settlement: state }, alias, amountMsat))
     }
   }
 }
 
 const SETTLEMENT_PREFIX = 'settlement-'
+
+/** A buyer whose own node could not be paid uses another wallet, because its node may have lost its only channel. */
+const hasBuyerInvoice = ({ payout }: Settlement): boolean =>
+  Object.values(payout.invoices).some(({ creditor }) => creditor === 'buyer')
 
 const isWaitingForBuyer = (state: Settlement): boolean =>
   isOwing(state) &&
