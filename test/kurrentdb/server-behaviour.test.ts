@@ -136,7 +136,7 @@ it.each([
   expect(await findKurrentSettingsFaults({ url: server.url })).toHaveLength(1)
 })
 
-it('a former leader ends itself after a pause, and a reader of our store continues at the new leader within 2 s', async () => {
+it('a former leader ends itself after a pause, and a reader of our store continues at the new leader within 5 s', async () => {
   const cluster = await createDoubleCluster(3)
   onTestFinished(() => cluster.stop())
   // Neither a silent subscription (`quietMs`) nor a regular read of the log (`sweepMs`) helps the follower during the test.
@@ -156,7 +156,7 @@ it('a former leader ends itself after a pause, and a reader of our store continu
     await leaderStore.append(`hold-${next}`, 'none', [createNewEvent()])
     await leaderStore.append(`order-${next + 1}`, 'none', [createNewEvent()])
     await waitForCount(3 + former)
-    expect(performance.now() - changedAt).toBeLessThan(2000)
+    expect(performance.now() - changedAt).toBeLessThan(5000)
     cluster.resume(former)
     expect(cluster.state(former)).toBe('ended')
     await expect(openKurrentStore(cluster.server(former).url).read('order-1')).rejects.toThrow(Fault)
@@ -173,7 +173,7 @@ it('a former leader ends itself after a pause, and a reader of our store continu
   )
 })
 
-it('a reader of our store moves from a former leader to the new leader in 2 s, although its subscription is open', async () => {
+it('a reader of our store moves from a former leader to the new leader in 5 s, although its subscription is open', async () => {
   const cluster = await createDoubleCluster(3)
   onTestFinished(() => cluster.stop())
   const store = openKurrentStore(cluster.url, { quietMs: 60_000, sweepMs: 60_000 })
@@ -185,7 +185,7 @@ it('a reader of our store moves from a former leader to the new leader in 2 s, a
   const leaderStore = openKurrentStore(`kurrentdb://127.0.0.1:${cluster.server(1).endpoint.port}?tls=false`)
   await leaderStore.append('order-1', 'none', [createNewEvent()])
   await waitForCount(1)
-  expect(performance.now() - changedAt).toBeLessThan(2000)
+  expect(performance.now() - changedAt).toBeLessThan(5000)
   expect(cluster.server(1).subscriptions.count()).toBe(1)
 })
 
