@@ -58,9 +58,9 @@ async function followTips(context: FollowContext, signal: AbortSignal): Promise<
         .then(() => (signal.aborted ? undefined : observationPool.add([id])))
     }
   }
-  const observeNow = async (tip: ChainTip, id: string): Promise<void> => {
+  const observeNow = async (tip: ChainTip, id: string, loaded?: LoadedChannel): Promise<void> => {
     idleLeases.remove(id)
-    const observed = await observeChannel(context, tip, id, false, signal)
+    const observed = await observeChannel(context, { tip, id, probe: false }, signal, loaded)
     if (isIdleLease(observed)) idleLeases.add(id, observed.endsAtHeight)
     // A channel that has reached its confirmations is probed at once, not at the next block.
     if (needsProbe(observed)) probePool.add([id])
@@ -73,8 +73,9 @@ async function followTips(context: FollowContext, signal: AbortSignal): Promise<
   const idleLeases = trackIdleLeases(clock, signal, queueLeases)
   const observationPool = createWorkerPool(MAX_CONCURRENT_OBSERVATIONS, (id) =>
     runWithRetry(id, async (tip) => {
-      if (isIdleLease((await loadChannel(context, id)).state)) queueLeases([id])
-      else await observeNow(tip, id)
+      const loaded = await loadChannel(context, id)
+      if (isIdleLease(loaded.state)) queueLeases([id])
+      else await observeNow(tip, id, loaded)
     }),
   )
   const leasePool = createWorkerPool(MAX_CONCURRENT_LEASES, async (id) => {
@@ -88,7 +89,7 @@ async function followTips(context: FollowContext, signal: AbortSignal): Promise<
     await runWithRetry(id, (tip) => observeNow(tip, id))
   })
   const probePool = createWorkerPool(MAX_CONCURRENT_PROBES, (id) =>
-    runWithRetry(id, async (tip) => void (await observeChannel(context, tip, id, true, signal))),
+    runWithRetry(id, async (tip) => void (await observeChannel(context, { tip, id, probe: true }, signal))),
   )
   try {
     for await (const tip of chain.tips(signal)) {
@@ -113,6 +114,9 @@ async function listActiveWatches(context: FollowContext, idleLeases: IdleLeases)
   }
 }
 
+type ObservationRequest = { readonly tip: ChainTip; readonly id: string; readonly probe: boolean }
+type LoadedChannel = { readonly state: WatchedChannel; readonly revision: number | 'none' }
+
 /**
  * Observes one channel and records a change. If the stream's revision changes meanwhile, another replica may have recorded a
  * later block, and this observation would revert its fact. The observation is then repeated, up to MAX_TRIES times.
@@ -121,23 +125,26 @@ async function listActiveWatches(context: FollowContext, idleLeases: IdleLeases)
  */
 async function observeChannel(
   context: FollowContext,
-  tip: ChainTip,
-  id: string,
-  probe: boolean,
+  { tip, id, probe }: ObservationRequest,
   signal: AbortSignal,
+  loaded?: LoadedChannel,
   tries = 0,
 ): Promise<WatchedChannel> {
   const { ports, decide } = context
-  const { state, revision } = await loadChannel(context, id)
+  const { state, revision } = loaded ?? (await loadChannel(context, id))
   const watch = watchOf(state)
   if (!watch || (probe && !needsProbe(state))) return state
   const evidence = await gatherWithTimeout(ports, watch, probe, signal)
   // Evidence of an older tip would miss what the newer blocks contain.
   if (evidence.tipHeight < tip.height) throw new Fault(`the chain is shown as of ${evidence.tipHeight}, and is at ${tip.height}`)
-  const current = await loadChannel(context, id)
-  if (current.revision !== revision && tries < MAX_TRIES) return observeChannel(context, tip, id, probe, signal, tries + 1)
   const data = { outpoint: watch.outpoint, evidence, seesMempool: ports.chain.sees.mempool }
-  // Most observations of a lease show no change, so they send no command.
+  // The outpoint of a lease stays the same, so an observation without a change needs no newer state.
+  if (isIdleLease(state) && classifyObservation(state, data) === null) return state
+  const current = await loadChannel(context, id)
+  if (current.revision !== revision && tries < MAX_TRIES) {
+    const request = { tip, id, probe }
+    return observeChannel(context, request, signal, current, tries + 1)
+  }
   if (classifyObservation(current.state, data) === null) return current.state
   await decide(
     command<ChannelTarget>('channel', id, { type: 'Observe', data }),
@@ -155,10 +162,7 @@ const gatherWithTimeout = (
 
 const needsProbe = (state: WatchedChannel): boolean => state.status === 'REACHED' && !state.isProven
 
-async function loadChannel(
-  { load }: FollowContext,
-  id: string,
-): Promise<{ readonly state: WatchedChannel; readonly revision: number | 'none' }> {
+async function loadChannel({ load }: FollowContext, id: string): Promise<LoadedChannel> {
   const { state, revision } = await load(channelContract.category, id)
   return { state: state as WatchedChannel, revision } // this service's own category: see service.ts
 }
