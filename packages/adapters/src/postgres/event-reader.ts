@@ -50,6 +50,10 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
     return rows.map(toStoredEvent)
   }
   const streamReaders = new Map(all.map((log) => [log, createStreamReader(pool, log)]))
+  /** Each lock is taken by a separate transaction, so that no wait for one log holds the lock of another. */
+  const holdLocksInTurn = all
+    .map((log) => `begin; select pg_advisory_xact_lock_shared('${logTableOf(log)}'::regclass::oid::bigint); commit`)
+    .join('; ')
 
   /**
    * Advances `settledPosition` to the last assigned position. An append in progress in one log may have a lower position than a
@@ -58,16 +62,17 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
    */
   async function settlePositions(): Promise<void> {
     const connection = await pool.connect()
+    let isSettled = false
     try {
       const { rows } = await connection.query<{ last: string | null }>(
         `select case when is_called then last_value end as last from ${POSITION_SEQUENCE}`,
       )
-      // Each lock is taken by a separate transaction, so that no wait for one log holds the lock of another.
-      for (const log of all)
-        await connection.query(`select pg_advisory_xact_lock_shared('${logTableOf(log)}'::regclass::oid::bigint)`)
+      await connection.query(holdLocksInTurn)
       settledPosition = BigInt(rows[0]?.last ?? 0)
+      isSettled = true
     } finally {
-      connection.release()
+      // A failed statement leaves its transaction open.
+      connection.release(!isSettled)
     }
   }
 
@@ -85,10 +90,12 @@ export function createPostgresReader(pool: ConnectionPool, logs: EventLogs) {
       const readUpTo = (end: string) =>
         read(query, [after === 'start' ? '0' : String(after), max, end, ...(known ? [known] : [])])
       if (wantedLogs.length === 1) return readUpTo(MAX_POSITION)
-      const events = await readUpTo(String(settledPosition))
+      const readSettled = async () =>
+        (after === 'start' ? 0n : after) < settledPosition ? readUpTo(String(settledPosition)) : []
+      const events = await readSettled()
       if (events.length === max) return events
       await settlePositions()
-      return readUpTo(String(settledPosition))
+      return readSettled()
     },
   }
 }
