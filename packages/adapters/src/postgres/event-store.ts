@@ -14,13 +14,15 @@ import { openConnectionPool, type ConnectionPool, type PostgresSettings } from '
 
 export type PostgresStoreOptions = PostgresSettings & {
   readonly logs: EventLogs
-  /** Milliseconds between two reads of a follower without a notification. */
+  /** Milliseconds between two reads of a follower while no notification arrives. */
   readonly pollMs?: number
   /** Called whenever a follower fails to read. The follower retries by itself. */
   readonly onFault?: (fault: Fault) => void
 }
 
 const POLL_MS = 1000
+/** Number of polls from one read to the next while notifications arrive. */
+const POLLS_PER_READ = 5
 const CHANNEL = 'event_log'
 /** The server accepts payloads of up to 8,000 bytes. */
 const MAX_PAYLOAD = 4000
@@ -49,7 +51,10 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
   const notices = listenToChannel(options, CHANNEL, (grownCategories) =>
     followers.wake(grownCategories ? new Set(grownCategories.split(',')) : undefined),
   )
-  const poll = setInterval(() => followers.wake(), options.pollMs ?? POLL_MS)
+  let polls = 0
+  const poll = setInterval(() => {
+    if (!notices.isHearing() || ++polls % POLLS_PER_READ === 0) followers.wake()
+  }, options.pollMs ?? POLL_MS)
   poll.unref()
   return assembleServerStore(
     {

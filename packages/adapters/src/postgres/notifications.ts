@@ -18,6 +18,7 @@ export function listenToChannel(
   onNotification: (payload: string | undefined) => void,
 ) {
   const closed = new AbortController()
+  let isHearing = false
 
   async function connectOnce(): Promise<void> {
     const client = new pg.Client(clientConfig({ ...settings, application: `${settings.application ?? 'penstock'} listen` }))
@@ -27,7 +28,10 @@ export function listenToChannel(
       client.on('end', () => resolve())
       closed.signal.addEventListener('abort', () => resolve(), { once: true })
     })
-    client.on('notification', ({ payload }) => onNotification(payload ?? ''))
+    client.on('notification', ({ payload }) => {
+      isHearing = true
+      onNotification(payload ?? '')
+    })
     const start = async (): Promise<void> => {
       await client.connect()
       await client.query(`listen ${channel}`)
@@ -37,6 +41,7 @@ export function listenToChannel(
     try {
       await Promise.race([start(), lost])
     } finally {
+      isHearing = false
       void client.end().catch(() => undefined)
     }
   }
@@ -53,6 +58,8 @@ export function listenToChannel(
 
   const listening = keepListening()
   return {
+    /** Whether the present connection has received a notification. Some poolers accept `listen` and forward none. */
+    isHearing: () => isHearing,
     async close(): Promise<void> {
       closed.abort()
       await listening
