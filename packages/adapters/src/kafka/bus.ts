@@ -34,7 +34,7 @@ export type KafkaBusOptions = BusOptions &
 const PUBLISH_TIMEOUT_MS = 30_000
 const TOPIC_POLL_MS = 5000
 const STALL_TIMEOUT_MS = 120_000
-const PARKED_POLL_MS = 1000
+const PARKED_POLL_MS = 5000
 const CLOSE_TIMEOUT_MS = 5000
 
 /**
