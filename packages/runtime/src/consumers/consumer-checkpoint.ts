@@ -4,6 +4,7 @@ import type { Bus } from '@penstock/ports/bus.ts'
 import type { ConsumerProgress } from '@penstock/ports/progress.ts'
 import type { BasePorts } from '../base-ports.ts'
 import { republishFacts } from './republish.ts'
+import { createSaver, type SaverOptions } from './save-after-changes.ts'
 import { createWatermark } from './watermark.ts'
 
 export type CheckpointContext = {
@@ -63,7 +64,16 @@ function createWatermarkCheckpoint(
     await progress.saveCheckpoint(key, position)
     saved = position
   }
-  return { ...mark, save, run: (signal) => saveRepeatedly(save, key, basePorts, timing.saveEveryMs, signal) }
+  const saver = createCheckpointSaver({ key, basePorts, isIdle: () => mark.value() === saved, save }, timing)
+  return {
+    begin: (position) => mark.begin(position),
+    end(position) {
+      mark.end(position)
+      saver.noteChange()
+    },
+    save,
+    run: saver.run,
+  }
 }
 
 /**
@@ -87,10 +97,12 @@ function createPositionCheckpoint(
   let saved: bigint | 'start' = 'start'
   let oldestOpen: { readonly position: bigint; readonly since: number } | undefined
 
-  async function moveCheckpoint(): Promise<void> {
+  function isBehind(): boolean {
     const handledUpTo = mark.value()
-    const isBehind = handledUpTo !== undefined && (saved === 'start' || saved < handledUpTo)
-    if (clock.monotonicMs() - checkedAt < (isBehind ? timing.moveEveryMs : timing.checkEveryMs)) return
+    return handledUpTo !== undefined && (saved === 'start' || saved < handledUpTo)
+  }
+  async function moveCheckpoint(): Promise<void> {
+    if (clock.monotonicMs() - checkedAt < (isBehind() ? timing.moveEveryMs : timing.checkEveryMs)) return
     checkedAt = clock.monotonicMs()
     const { position: from } = await progress.load(key)
     const { reached, open } = await readHandledUpTo(context, followed, from)
@@ -114,8 +126,9 @@ function createPositionCheckpoint(
     }
     oldestOpen = { position: first.position, since: clock.monotonicMs() }
   }
+  const save = (): Promise<void> => handled.save().then(moveCheckpoint)
+  const saver = createCheckpointSaver({ key, basePorts, isIdle: () => handled.isEmpty() && !isBehind(), save }, timing)
   return {
-    ...mark,
     begin(position) {
       mark.begin(position)
       inFlight.begin(position)
@@ -124,9 +137,10 @@ function createPositionCheckpoint(
       mark.end(position)
       inFlight.end(position)
       handled.add(position)
+      saver.noteChange()
     },
     save: handled.save,
-    run: (signal) => saveRepeatedly(() => handled.save().then(moveCheckpoint), key, basePorts, timing.saveEveryMs, signal),
+    run: saver.run,
   }
 }
 
@@ -135,6 +149,7 @@ function bufferHandled(progress: CheckpointContext['progress'], key: string) {
   let unsaved: bigint[] = []
   return {
     add: (position: bigint): void => void unsaved.push(position),
+    isEmpty: () => unsaved.length === 0,
     save: async (): Promise<void> => {
       if (unsaved.length === 0) return
       const positions = unsaved
@@ -181,20 +196,17 @@ function trackInFlight(clock: BasePorts['clock'], recentMs: number) {
   }
 }
 
-async function saveRepeatedly(
-  save: () => Promise<void>,
-  key: string,
-  { clock, log }: CheckpointContext['basePorts'],
-  everyMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let stopping = false; !stopping;) {
-    await clock.sleep(everyMs, signal)
-    stopping = signal.aborted
-    try {
-      await save()
-    } catch (error) {
-      log.warn({ consumer: key, reason: String(error) }, 'saving the progress failed; a restart may read some facts again')
-    }
-  }
-}
+type CheckpointSaver = Pick<SaverOptions, 'isIdle' | 'save'> & Pick<CheckpointContext, 'basePorts'> & { readonly key: string }
+
+const createCheckpointSaver = ({ key, basePorts, isIdle, save }: CheckpointSaver, timing: CheckpointTiming) =>
+  createSaver({
+    clock: basePorts.clock,
+    everyMs: timing.saveEveryMs,
+    idleMs: timing.checkEveryMs,
+    isIdle,
+    save: () =>
+      save().catch((error: unknown) => {
+        const text = 'saving the progress failed; a restart may read some facts again'
+        basePorts.log.warn({ consumer: key, reason: String(error) }, text)
+      }),
+  })

@@ -7,6 +7,7 @@ import type { ConsumerProgress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { type RetryPorts, retryUntil } from '../retry.ts'
 import { hitCrashPoint } from '../crash-points.ts'
+import { createSaver } from './save-after-changes.ts'
 import { readMeta } from '../commands/event-codec.ts'
 import type { Logger } from '../observability/log.ts'
 import { factsRelayed } from '../observability/metrics.ts'
@@ -31,17 +32,29 @@ export type RelayContext = {
 
 const PAGE = 1000
 const SAVE_EVERY_MS = 500
+const IDLE_MS = 60_000
 
 /**
  * Publishes a service's own facts, with the event store as the outbox. The position moves after a batch is published; after a
  * crash in between, the batch is published again, and consumers drop repeated facts.
  */
 export async function relayFacts(context: RelayContext, signal: AbortSignal): Promise<void> {
-  const { service, store, bus, clock } = context
+  const { service, store, bus, clock, log } = context
   const { position: after } = await context.progress.load(relayConsumerName(service))
   const progressBuffer = createProgressBuffer(context)
   const ended = new AbortController()
-  const saving = saveRepeatedly(context, () => progressBuffer.save(), ended.signal)
+  const saver = createSaver({
+    clock,
+    everyMs: SAVE_EVERY_MS,
+    idleMs: IDLE_MS,
+    isIdle: progressBuffer.isEmpty,
+    save: () =>
+      progressBuffer.save().catch((error: unknown) => {
+        const text = "saving the relay's position failed; a restart publishes some facts again"
+        log.warn({ service, reason: String(error) }, text)
+      }),
+  })
+  const saving = saver.run(ended.signal)
   try {
     for await (const batch of store.follow({ categories: context.categories, after, signal })) {
       const since = clock.now()
@@ -55,6 +68,7 @@ export async function relayFacts(context: RelayContext, signal: AbortSignal): Pr
       factsRelayed.inc({ component: service }, batch.length)
       if (context.tracing) traceRelayed(service, context.tracing, batch, since)
       progressBuffer.note(batch)
+      saver.noteChange()
     }
   } finally {
     ended.abort()
@@ -87,6 +101,7 @@ function createProgressBuffer({ service, views, openStreams, progress, clock }: 
       for (const [stream, revision] of newestRevisions(batch)) streams.set(stream, revision)
       position = batch.at(-1)?.position ?? position
     },
+    isEmpty: () => position === undefined,
     async save(): Promise<void> {
       if (position === undefined) return
       const [touched, reached] = [streams, position]
@@ -106,22 +121,6 @@ function createProgressBuffer({ service, views, openStreams, progress, clock }: 
       }
       hitCrashPoint(`${service}.after-relay-progress`)
     },
-  }
-}
-
-async function saveRepeatedly(
-  { service, clock, log }: RelayContext,
-  save: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let stopping = false; !stopping;) {
-    await clock.sleep(SAVE_EVERY_MS, signal)
-    stopping = signal.aborted
-    try {
-      await save()
-    } catch (error) {
-      log.warn({ service, reason: String(error) }, "saving the relay's position failed; a restart publishes some facts again")
-    }
   }
 }
 
