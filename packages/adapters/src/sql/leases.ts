@@ -1,36 +1,74 @@
 import type { Leases } from '@penstock/ports/leases.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 
 type LeaseTable = { leases: { name: string; owner: string; expires_at: number } }
 
+type Acquisition = { readonly name: string; readonly owner: string; readonly ttlMs: number }
+type WaitingAcquisition = Acquisition & {
+  readonly resolve: (isAcquired: boolean) => void
+  readonly reject: (reason: unknown) => void
+}
+
 /**
- * Stores leases in a table of the views' database.
+ * Stores leases in a table of the views' database. Concurrent acquisitions share a statement.
  * @param now milliseconds since 1970, or a SQL expression of the server's clock if the clocks of replicas differ
  */
 export async function sqlLeases(views: Views, now: () => number | RawBuilder<number>): Promise<Leases> {
   await views.migrate('leases', [createTable])
   const db = views.db.$extendTables<LeaseTable>()
+  let waiting: WaitingAcquisition[] = []
+
+  async function acquireWaiting(): Promise<void> {
+    await Promise.resolve()
+    const all = waiting
+    waiting = []
+    // A statement may update each row only once.
+    for (const ofOwner of Map.groupBy(all, ({ owner }) => owner).values()) void acquireTogether(ofOwner)
+  }
+  async function acquireTogether(acquisitions: readonly WaitingAcquisition[]): Promise<void> {
+    try {
+      const acquired = await acquireAll(db, [...new Map(acquisitions.map((one) => [one.name, one])).values()], now())
+      for (const { name, resolve } of acquisitions) resolve(acquired.has(name))
+    } catch (error) {
+      for (const { reject } of acquisitions) reject(error)
+    }
+  }
   return {
-    async acquire(name, owner, ttlMs) {
-      const instant = sql<number>`${now()}`
-      const expires = sql<number>`${instant} + ${sql.lit(ttlMs)}`
-      const { numInsertedOrUpdatedRows } = await db
-        .insertInto('leases')
-        .values({ name, owner, expires_at: expires })
-        .onConflict((conflict) =>
-          conflict
-            .column('name')
-            .doUpdateSet({ owner, expires_at: expires })
-            .where((or) => or.or([or('leases.owner', '=', owner), or('leases.expires_at', '<=', instant)])),
-        )
-        .executeTakeFirstOrThrow()
-      return numInsertedOrUpdatedRows === 1n
-    },
+    acquire: (name, owner, ttlMs) =>
+      new Promise((resolve, reject) => {
+        if (waiting.push({ name, owner, ttlMs, resolve, reject }) === 1) void acquireWaiting()
+      }),
     async release(name, owner) {
       await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute()
     },
   }
+}
+
+/** @returns the names of the acquired leases */
+async function acquireAll(
+  db: Kysely<LeaseTable>,
+  acquisitions: readonly Acquisition[],
+  now: number | RawBuilder<number>,
+): Promise<ReadonlySet<string>> {
+  const instant = sql<number>`${now}`
+  const rows = await db
+    .insertInto('leases')
+    // Every statement locks the rows in the same order, so that two statements never deadlock.
+    .values(
+      acquisitions
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map(({ name, owner, ttlMs }) => ({ name, owner, expires_at: sql<number>`${instant} + ${sql.lit(ttlMs)}` })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet((row) => ({ owner: row.ref('excluded.owner'), expires_at: row.ref('excluded.expires_at') }))
+        .where((or) => or.or([or('leases.owner', '=', or.ref('excluded.owner')), or('leases.expires_at', '<=', instant)])),
+    )
+    .returning('name')
+    .execute()
+  return new Set(rows.map(({ name }) => name))
 }
 
 async function createTable(db: Views['db']): Promise<void> {

@@ -104,3 +104,20 @@ test('a jump of the wall clock neither ends nor extends a lease', async () => {
   // The last renewal was at 2000, so the lease must have expired at 5000.
   assert.equal(now(), 5000)
 })
+
+test('the leases of a process are renewed together', async () => {
+  const { context } = createContext([true])
+  const renewals: (() => void)[] = []
+  const clock = { ...context.clock, sleep: () => new Promise<void>((resolve) => void renewals.push(resolve)) }
+  const acquired: string[] = []
+  const leases: Leases = { ...context.leases, acquire: async (name) => acquired.push(name) > 0 }
+  const stop = new AbortController()
+  const works = ['a', 'b'].map((name) => runUnderLease({ ...context, clock, leases }, name, untilEnd, stop.signal))
+  await new Promise(setImmediate)
+  assert.equal(renewals.length, 1)
+  renewals[0]?.()
+  await new Promise(setImmediate)
+  assert.deepEqual(acquired, ['a', 'b', 'a', 'b'])
+  stop.abort()
+  await Promise.all(works)
+})

@@ -24,10 +24,10 @@ export async function runUnderLease(
   work: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { leases, instance, clock, log } = context
+  const { leases, instance, log } = context
   while (!signal.aborted) {
     if ((await acquireLease(context, name)) !== true) {
-      await clock.sleep(RENEW_EVERY_MS, signal)
+      await waitForRenewal(context, signal)
       continue
     }
     const ended = new AbortController()
@@ -44,6 +44,23 @@ export async function runUnderLease(
   }
 }
 
+const renewals = new WeakMap<Leases, Promise<void>>()
+
+/** Waits for the next renewal. All leases of a process are renewed at the same time, because they can share a statement. */
+function waitForRenewal({ leases, clock }: LeaseContext, signal: AbortSignal): Promise<void> {
+  const renewal = renewals.get(leases) ?? clock.sleep(RENEW_EVERY_MS).finally(() => renewals.delete(leases))
+  renewals.set(leases, renewal)
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = (): void => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    signal.addEventListener('abort', end, { once: true })
+    void renewal.then(end)
+  })
+}
+
 /** After a fault it is unknown whether this process has the lease; the next try shows it. */
 async function acquireLease({ leases, instance, log }: LeaseContext, name: string): Promise<boolean | 'unknown'> {
   try {
@@ -58,7 +75,7 @@ async function renewLease(context: LeaseContext, name: string, ended: AbortContr
   const { clock, log } = context
   let since = clock.monotonicMs()
   while (!ended.signal.aborted) {
-    await clock.sleep(RENEW_EVERY_MS, AbortSignal.any([signal, ended.signal]))
+    await waitForRenewal(context, AbortSignal.any([signal, ended.signal]))
     if (ended.signal.aborted || signal.aborted) return
     const requestedAt = clock.monotonicMs()
     const isHeld = await acquireLease(context, name)
