@@ -5,6 +5,8 @@ import { type QuoteMemory, readMarket, type QuotePorts } from '../enrich.ts'
 import { isPriceDue, type Price, computePrice, priceStreamId } from '../price.ts'
 
 const CHECK_INTERVAL_MS = 1000
+/** Milliseconds between two reads of an unchanged price. Another replica may have written it while the lease changed its owner. */
+const READ_EVERY_MS = 5000
 
 /**
  * Writes the price when it changes, at most once per second, and again when half of its validity is over. It polls, because the
@@ -22,14 +24,20 @@ async function refreshPrices(
   { ports, decide, load }: ServiceContext<QuotePorts>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (; !signal.aborted; await ports.clock.sleep(CHECK_INTERVAL_MS, signal)) {
+  const { clock, config } = ports
+  let known: { readonly day: string; readonly price: Price; readonly readAtMs: number } | undefined
+  for (; !signal.aborted; await clock.sleep(CHECK_INTERVAL_MS, signal)) {
     // The price is not withdrawn between a start and the first answer of a source.
     if (!memory.isReady) continue
-    const at = ports.clock.now()
+    const at = clock.now()
     const day = priceStreamId(at)
+    const current = computePrice(readMarket(memory, at, ports), config.rateMaxAgeSeconds)
+    const isKnown = known?.day === day && clock.monotonicMs() - known.readAtMs < READ_EVERY_MS
+    if (isKnown && known && !isPriceDue(known.price, current, at)) continue
     const { state } = await load(priceContract.category, day)
-    // The aggregate of this category has this state. This check avoids a command if nothing has changed.
-    if (isPriceDue(state as Price, computePrice(readMarket(memory, at, ports), ports.config.rateMaxAgeSeconds), at))
+    known = { day, price: state as Price, readAtMs: clock.monotonicMs() } // The aggregate of this category has this state.
+    // This check avoids a command if nothing has changed.
+    if (isPriceDue(known.price, current, at))
       await decide(command<PriceTarget>('price', day, { type: 'RefreshPrice', data: {} }), ports.ids.uuid())
   }
 }
