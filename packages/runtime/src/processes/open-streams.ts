@@ -1,3 +1,4 @@
+import { splitForStatements } from '@penstock/kernel/statement-sizes.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
@@ -77,9 +78,7 @@ export function trackOpenStreams(views: Views, service: string): OpenStreams {
     const batch = pending
     pending = new Map()
     try {
-      await views.db.transaction().execute(async (trx) => {
-        for (const [stream, ran] of sortByStream(batch)) await saveRun(trx, { service, stream }, ran, now)
-      })
+      await saveRuns(views.db, service, batch, now)
     } catch (error) {
       pending = new Map([...batch, ...pending])
       throw error
@@ -89,11 +88,17 @@ export function trackOpenStreams(views: Views, service: string): OpenStreams {
   return {
     async touch(trx, streams, now) {
       const saved = new Map<string, ProcessRun>()
-      for (const [stream, revision] of sortByStream(streams)) {
+      const rows: Row[] = []
+      for (const [stream, revision] of streams) {
         const ran = latest.get(stream)
-        await saveGrown(trx, { service, stream }, revision, ran, now)
+        const isCurrent = ran !== undefined && ran.revision >= revision
+        // The next flush deletes the row, or an earlier flush has deleted it.
+        if (isCurrent && ran.pendingStep === 'nothing') continue
+        const asking = RANKS[ran?.pendingStep ?? 'command']
+        rows.push({ service, stream, revision, ran_revision: isCurrent ? ran.revision : -1, asking, touched_at: now })
         if (ran?.revision === revision) saved.set(stream, ran)
       }
+      await saveGrown(trx, rows)
       return saved
     },
     confirmSaved(runs) {
@@ -107,10 +112,6 @@ export function trackOpenStreams(views: Views, service: string): OpenStreams {
     ...createQueries(views, service, flush),
   }
 }
-
-/** Every transaction locks the rows in the same order, so that two transactions never deadlock. */
-const sortByStream = <T>(streams: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
-  [...streams].sort(([a], [b]) => (a < b ? -1 : 1))
 
 function createQueries(
   views: Views,
@@ -151,54 +152,61 @@ function createQueries(
 const filterByCategory = (rows: readonly { readonly stream: string }[], categories: readonly string[]): readonly string[] =>
   rows.map(({ stream }) => stream).filter((stream) => categories.includes(categoryOf(stream)))
 
-type RowKey = { readonly service: string; readonly stream: string }
+type Row = OpenStreamsTable['unfinished_streams']
+type StreamRevision = Pick<Row, 'stream' | 'revision'>
 
-/** Saves that a stream grew to a revision. `ran` is the last run of its process in this replica, if there was one. */
-async function saveGrown(
-  trx: Transaction<object>,
-  key: RowKey,
-  revision: number,
-  ran: ProcessRun | undefined,
-  now: number,
-): Promise<void> {
-  const current = ran !== undefined && ran.revision >= revision
-  if (current && ran.pendingStep === 'nothing') return deleteUpTo(trx, key, ran.revision)
-  const asking = RANKS[ran?.pendingStep ?? 'command']
-  const changes = { revision, ran_revision: current ? ran.revision : -1, asking, touched_at: now }
-  await trx
-    .$extendTables<OpenStreamsTable>()
-    .insertInto('unfinished_streams')
-    .values({ ...key, ...changes })
-    // The row's revision must not decrease: the relay may be behind a replica that ran the process, or may have paused.
-    .onConflict((conflict) =>
-      conflict
-        .columns(['service', 'stream'])
-        .doUpdateSet(changes)
-        .where('unfinished_streams.revision', '<=', revision)
-        .where('unfinished_streams.ran_revision', '<', revision),
-    )
-    .execute()
+/** Saves that streams grew to their revisions. */
+async function saveGrown(trx: Transaction<object>, rows: readonly Row[]): Promise<void> {
+  for (const group of splitForStatements(sortByStream(rows)))
+    await trx
+      .$extendTables<OpenStreamsTable>()
+      .insertInto('unfinished_streams')
+      .values(group)
+      // The row's revision must not decrease: the relay may be behind a replica that ran the process, or may have paused.
+      .onConflict((conflict) =>
+        conflict
+          .columns(['service', 'stream'])
+          .doUpdateSet((row) => ({
+            revision: row.ref('excluded.revision'),
+            ran_revision: row.ref('excluded.ran_revision'),
+            asking: row.ref('excluded.asking'),
+            touched_at: row.ref('excluded.touched_at'),
+          }))
+          .whereRef('unfinished_streams.revision', '<=', 'excluded.revision')
+          .whereRef('unfinished_streams.ran_revision', '<', 'excluded.revision'),
+      )
+      .execute()
 }
 
-async function saveRun(trx: Transaction<object>, key: RowKey, { revision, pendingStep }: ProcessRun, now: number): Promise<void> {
-  if (pendingStep === 'nothing') return deleteUpTo(trx, key, revision)
-  const changes = { ran_revision: revision, asking: RANKS[pendingStep] }
-  await trx
-    .$extendTables<OpenStreamsTable>()
-    .insertInto('unfinished_streams')
-    .values({ ...key, revision, ...changes, touched_at: now })
-    .onConflict((conflict) =>
-      conflict.columns(['service', 'stream']).doUpdateSet(changes).where('unfinished_streams.ran_revision', '<=', revision),
-    )
-    .execute()
+/** Saves runs, and deletes the rows of ended processes. Each statement commits alone, because a repetition has no effect. */
+async function saveRuns(db: Views['db'], service: string, runs: ReadonlyMap<string, ProcessRun>, now: number): Promise<void> {
+  const rows: Row[] = []
+  const ended: StreamRevision[] = []
+  for (const [stream, { revision, pendingStep }] of runs) {
+    if (pendingStep === 'nothing') ended.push({ stream, revision })
+    else rows.push({ service, stream, revision, ran_revision: revision, asking: RANKS[pendingStep], touched_at: now })
+  }
+  const tables = db.$extendTables<OpenStreamsTable>()
+  for (const group of splitForStatements(sortByStream(rows)))
+    await tables
+      .insertInto('unfinished_streams')
+      .values(group)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['service', 'stream'])
+          .doUpdateSet((row) => ({ ran_revision: row.ref('excluded.ran_revision'), asking: row.ref('excluded.asking') }))
+          .whereRef('unfinished_streams.ran_revision', '<=', 'excluded.ran_revision'),
+      )
+      .execute()
+  for (const group of splitForStatements(ended))
+    await tables
+      .deleteFrom('unfinished_streams')
+      .where('service', '=', service)
+      .where((row) =>
+        row.or(group.map(({ stream, revision }) => row.and([row('stream', '=', stream), row('revision', '<=', revision)]))),
+      )
+      .execute()
 }
 
-async function deleteUpTo(trx: Transaction<object>, { service, stream }: RowKey, upTo: number): Promise<void> {
-  await trx
-    .$extendTables<OpenStreamsTable>()
-    .deleteFrom('unfinished_streams')
-    .where('service', '=', service)
-    .where('stream', '=', stream)
-    .where('revision', '<=', upTo)
-    .execute()
-}
+/** Every insertion locks the rows in the same order, so that two of them never deadlock. */
+const sortByStream = (rows: readonly Row[]): readonly Row[] => rows.toSorted((a, b) => (a.stream < b.stream ? -1 : 1))

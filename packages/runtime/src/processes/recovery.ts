@@ -12,7 +12,7 @@ export type RecoveryContext = {
   readonly runProcess: ProcessRunner
 }
 
-const CHECK_EVERY_MS = 1000
+const CHECK_EVERY_MS = 5000
 /** Milliseconds before recovery runs the process of a grown stream, because another replica may be running that process. */
 const BEHIND_AFTER_MS = 10_000
 /** Milliseconds between two repetitions of all pending commands and effects, because the bus may have lost a message. */
