@@ -62,6 +62,36 @@ export function timersContract(name: string, open: () => Promise<TimersFixture>)
       await timers.replace('order', 'order-a', [], 1)
       expect(await streams(99)).toEqual(['order-b'])
     })
+    it('of many streams are replaced by concurrent calls, also twice for one stream', async () => {
+      const names = Array.from({ length: 77 }, (_, n) => `order-${String(n).padStart(2, '0')}`)
+      await timers.replace('order', 'order-00', [timerAt(1, 'remind')], 1)
+      await timers.replace('order', 'order-01', [timerAt(1, 'remind')], 1, [])
+      await Promise.all([
+        ...names.map((stream, n) => timers.replace('order', stream, [timerAt(n)], 2)),
+        timers.replace('order', 'order-05', [timerAt(100), timerAt(101, 'remind')], 4, ['lapse']),
+        timers.replace('order', 'order-05', [timerAt(102)], 3, ['lapse']),
+        timers.replace('order', 'order-06', [], 3, ['lapse']),
+      ])
+      const stored = await timers.due('order', 1000, undefined, 100)
+      expect(stored.map(({ stream }) => stream).sort()).toEqual(
+        [...names, 'order-05'].filter((stream) => stream !== 'order-06').sort(),
+      )
+      const ofFifth = stored.filter(({ stream }) => stream === 'order-05')
+      expect(ofFifth.map(({ step, due }) => [step, due])).toEqual([
+        ['lapse', { at: 100 }],
+        ['remind', { at: 101 }],
+      ])
+    })
+    it('of a step that is not wanted any more are removed, if the caller names it or names no steps', async () => {
+      await timers.replace('order', 'order-a', [timerAt(1), timerAt(2, 'remind')], 1)
+      await timers.replace('order', 'order-a', [timerAt(3)], 2, ['lapse', 'remind'])
+      await timers.replace('order', 'order-b', [timerAt(1), timerAt(2, 'remind')], 1)
+      await timers.replace('order', 'order-b', [timerAt(4, 'remind')], 2)
+      expect((await timers.list(10)).map(({ stream, step }) => [stream, step])).toEqual([
+        ['order-a', 'lapse'],
+        ['order-b', 'remind'],
+      ])
+    })
     it('of the newer revision stay when two replacements arrive out of order', async () => {
       await timers.replace('order', 'order-a', [timerAt(9)], 7)
       await timers.replace('order', 'order-a', [], 6)

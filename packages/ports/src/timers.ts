@@ -18,8 +18,15 @@ export interface Timers {
   /**
    * Replaces the stream's timers by those of this revision. If two calls come out of order, the timers of the newer revision
    * stay. Some of the older timers may stay, too; the stream ignores their commands.
+   * @param previousSteps the steps of the stored timers, if the caller knows them
    */
-  replace(service: string, stream: string, timers: readonly Timer[], revision: number): Promise<void>
+  replace(
+    service: string,
+    stream: string,
+    timers: readonly Timer[],
+    revision: number,
+    previousSteps?: readonly string[],
+  ): Promise<void>
   /** The due timers of a service, oldest first. `height` is undefined for a service that sees no chain. */
   due(service: string, now: number, height: number | undefined, max: number): Promise<readonly DueTimer[]>
   /** Removes a timer after its command was sent. A timer that was replaced meanwhile stays. */

@@ -185,7 +185,7 @@ function startLoops<Ports>(
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (service.aggregates.length === 0) return []
-  const { decide, paidFirst, advance, basePorts } = core
+  const { decide, paidFirst, advance, basePorts, timerIndex } = core
   const loopContext = { ...relayContextOf(service, core), timers: platform.timers, basePorts }
   const relayWhileHeld = async (held: AbortSignal): Promise<void> => {
     relayLeaseHeld.set({ component: service.name }, 1)
@@ -199,7 +199,7 @@ function startLoops<Ports>(
   return [
     keepRunning({ name: 'relay', run: (_, stop) => relayUnderLease(stop) }, core.context, signal),
     keepRunning(
-      { name: 'timers', run: (_, stop) => fireTimers({ ...loopContext, paidFirst, height, decide }, stop) },
+      { name: 'timers', run: (_, stop) => fireTimers({ ...loopContext, paidFirst, height, timerIndex, decide }, stop) },
       core.context,
       signal,
     ),

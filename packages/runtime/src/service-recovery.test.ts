@@ -155,7 +155,14 @@ test('failed deadlines wait for a retry, and do not delay later deadlines', asyn
     decided.push(aggregateId)
   }
   const paidFirst = createPaidPriorityScheduler(platform.clock)
-  const context = { service: 's', timers, basePorts: platform, paidFirst, height: () => undefined }
+  const context = {
+    service: 's',
+    timers,
+    basePorts: platform,
+    paidFirst,
+    height: () => undefined,
+    timerIndex: { hasPassed: () => false },
+  }
   const firing = fireTimers({ ...context, decide }, stop.signal)
   await waitUntil('the last deadline is decided', () => decided.length === 1)
   assert.ok(reads < 20, `${reads} reads`)

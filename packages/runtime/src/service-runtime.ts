@@ -71,6 +71,7 @@ export function createServiceRuntime<Ports>(
     context,
     reactContext,
     openStreams,
+    timerIndex: timers,
     contractOf: (category: string): Contract | undefined => aggregates.get(category)?.contract,
     decide,
     advance: runProcess,

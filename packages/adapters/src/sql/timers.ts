@@ -1,3 +1,4 @@
+import { splitForStatements } from '@penstock/kernel/statement-sizes.ts'
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { type Kysely, type OnConflictBuilder, type Selectable, sql } from 'kysely'
@@ -22,18 +23,7 @@ export async function sqlTimers(views: Views): Promise<Timers> {
   const db = views.db.$extendTables<TimerTable>()
 
   return {
-    async replace(service, stream, timers, revision) {
-      const rows = timers.map((timer) => ({ ...rowOf({ ...timer, service, stream }), revision }))
-      const deleteEarlier = (trx: Kysely<TimerTable>) => {
-        const ofStream = trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream)
-        return ofStream.where('revision', '<=', revision).execute()
-      }
-      if (rows.length === 0) return void (await deleteEarlier(db))
-      await db.transaction().execute(async (trx) => {
-        await deleteEarlier(trx)
-        await trx.insertInto('timers').values(rows).onConflict(replaceEarlier).execute()
-      })
-    },
+    replace: createReplacer(db),
     async due(service, now, height, max) {
       return (await selectDue(db, service, now, height, max)).map(timerOf)
     },
@@ -72,6 +62,90 @@ export async function sqlTimers(views: Views): Promise<Timers> {
   }
 }
 
+type Replacement = {
+  readonly service: string
+  readonly stream: string
+  readonly revision: number
+  readonly rows: readonly Selectable<TimerTable['timers']>[]
+  /** Whether timers of other steps may be stored. */
+  readonly hasOthers: boolean
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/**
+ * Replaces the timers of streams. Concurrent calls and those that arrive during a write share statements, because each block
+ * changes the deadlines of many streams.
+ */
+function createReplacer(db: Kysely<TimerTable>): Timers['replace'] {
+  let waiting: Replacement[] = []
+  let isWriting = false
+
+  async function writeWaiting(): Promise<void> {
+    isWriting = true
+    await Promise.resolve()
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        await writeReplacements(db, batch)
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    isWriting = false
+  }
+  return (service, stream, timers, revision, previousSteps) =>
+    new Promise((resolve, reject) => {
+      const rows = timers.map((timer) => ({ ...rowOf({ ...timer, service, stream }), revision }))
+      const hasOthers = previousSteps?.some((step) => !timers.some((timer) => timer.step === step)) ?? true
+      waiting.push({ service, stream, revision, rows, hasOthers, resolve, reject })
+      if (!isWriting) void writeWaiting()
+    })
+}
+
+/**
+ * Writes the new timers before it deletes the others. A crash in between leaves older timers, whose commands the streams ignore,
+ * so that no transaction is necessary.
+ */
+async function writeReplacements(db: Kysely<TimerTable>, batch: readonly Replacement[]): Promise<void> {
+  const newest = new Map<string, Replacement>()
+  for (const one of batch) {
+    const key = `${one.service}\n${one.stream}`
+    const other = newest.get(key)
+    const hasOthers = one.hasOthers || other !== undefined
+    if (!other || other.revision <= one.revision) newest.set(key, { ...one, hasOthers })
+  }
+  const sorted = [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+  for (const group of splitForStatements(sorted.flatMap(({ rows }) => rows)))
+    await db.insertInto('timers').values(group).onConflict(replaceEarlier).execute()
+  for (const group of splitForStatements(sorted.filter(({ hasOthers }) => hasOthers)))
+    await db
+      .deleteFrom('timers')
+      .where((row) =>
+        row.or(
+          group.map(({ service, stream, revision, rows }) =>
+            row.and([
+              row('service', '=', service),
+              row('stream', '=', stream),
+              row('revision', '<=', revision),
+              ...(rows.length > 0
+                ? [
+                    row(
+                      'step',
+                      'not in',
+                      rows.map(({ step }) => step),
+                    ),
+                  ]
+                : []),
+            ]),
+          ),
+        ),
+      )
+      .execute()
+}
+
 const replaceEarlier = (conflict: OnConflictBuilder<TimerTable, 'timers'>) =>
   conflict
     .columns(['service', 'stream', 'step'])
@@ -84,7 +158,7 @@ const replaceEarlier = (conflict: OnConflictBuilder<TimerTable, 'timers'>) =>
     }))
     .whereRef('timers.revision', '<=', 'excluded.revision')
 
-/** One query reads deadlines at instants and at heights, because every service runs it twice a second. */
+/** One query reads deadlines at instants and at heights, because every service runs it often. */
 function selectDue(
   db: Kysely<TimerTable>,
   service: string,

@@ -22,7 +22,14 @@ async function fireOnce(decide: () => Promise<void>) {
     await decide()
   }
   const paidFirst = createPaidPriorityScheduler(platform.clock)
-  const context = { service: 's', timers, basePorts: platform, paidFirst, height: () => undefined }
+  const context = {
+    service: 's',
+    timers,
+    basePorts: platform,
+    paidFirst,
+    height: () => undefined,
+    timerIndex: { hasPassed: () => false },
+  }
   const firing = fireTimers({ ...context, decide: tryOnce }, stop.signal)
   await waitUntil('the timer was tried', () => tried)
   stop.abort()
@@ -52,7 +59,14 @@ test('a failed deadline is retried, even if the wall clock was set back by an ho
   const decide = () => Promise.reject(new Fault(`away at the ${++tries}. time`))
   const log = openLogger('silent')
   const paidFirst = createPaidPriorityScheduler(clock)
-  const context = { service: 's', timers, basePorts: { ...platform, clock, log }, paidFirst, height: () => undefined }
+  const context = {
+    service: 's',
+    timers,
+    basePorts: { ...platform, clock, log },
+    paidFirst,
+    height: () => undefined,
+    timerIndex: { hasPassed: () => false },
+  }
   await fireTimers({ ...context, decide }, stop.signal)
   assert.equal(tries, 2)
   assert.ok(elapsedMs < 5000, `${elapsedMs} ms`)
@@ -77,6 +91,47 @@ test.each([
     events.push(command.type)
     stop.abort()
   }
-  await fireTimers({ service: 's', timers, basePorts: platform, paidFirst, height: () => undefined, decide }, stop.signal)
+  await fireTimers(
+    {
+      service: 's',
+      timers,
+      basePorts: platform,
+      paidFirst,
+      height: () => undefined,
+      timerIndex: { hasPassed: () => false },
+      decide,
+    },
+    stop.signal,
+  )
   assert.deepEqual(events, [isUnpaid, type])
+})
+
+test('the table is read when an own deadline has passed, and every five seconds for the deadlines of other replicas', async () => {
+  const { platform } = await createMemoryPlatform()
+  const stop = new AbortController()
+  let elapsedMs = 0
+  const clock = {
+    now: () => elapsedMs,
+    monotonicMs: () => elapsedMs,
+    sleep: async (ms: number) => {
+      elapsedMs += ms
+      if (elapsedMs > 12_000) stop.abort()
+    },
+  }
+  const readsAt: number[] = []
+  const timers = {
+    ...platform.timers,
+    due: async () => {
+      readsAt.push(elapsedMs)
+      return []
+    },
+  }
+  const timerIndex = { hasPassed: (now: number) => now === 7000 }
+  const paidFirst = createPaidPriorityScheduler(clock)
+  const basePorts = { ...platform, clock }
+  await fireTimers(
+    { service: 's', timers, basePorts, paidFirst, height: () => undefined, timerIndex, decide: async () => undefined },
+    stop.signal,
+  )
+  assert.deepEqual(readsAt, [0, 5000, 7000, 12_000])
 })

@@ -8,6 +8,7 @@ import { isUnpaid, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { timersFired } from '../observability/metrics.ts'
 import { deriveTraceId } from '../observability/trace-ids.ts'
 import { streamAttributes, withSpan } from '../observability/tracing.ts'
+import type { TimerIndex } from './timer-index.ts'
 
 export type TimerContext = {
   readonly service: string
@@ -16,6 +17,7 @@ export type TimerContext = {
   readonly paidFirst: PaidPriorityScheduler
   /** The height of the service's chain tip; undefined for a service without a chain source. */
   readonly height: () => number | undefined
+  readonly timerIndex: Pick<TimerIndex, 'hasPassed'>
   readonly decide: (command: CommandMessage) => Promise<unknown>
 }
 
@@ -24,20 +26,34 @@ type Postponement = { readonly tries: number; readonly notBeforeMs: number }
 
 const BATCH = 200
 const CHECK_EVERY_MS = 1000
+/** Milliseconds between two reads of the table, which also has the timers of other replicas. */
+const READ_EVERY_MS = 5000
 const MAX_WAIT_MS = 60_000
 
 /** Decides the commands of due timers at their streams. A timer is removed only after its command was decided. */
 export async function fireTimers(context: TimerContext, signal: AbortSignal): Promise<void> {
-  const { service, timers, basePorts } = context
+  const { service, timers, basePorts, timerIndex } = context
   const postponed = new Map<string, Postponement>()
+  let nextReadMs = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     // Deadlines are stored instants of the wall clock; waits after failures use this process's monotonic clock.
-    const [now, monotonicMs] = [basePorts.clock.now(), basePorts.clock.monotonicMs()]
-    const due = await timers.due(service, now, context.height(), BATCH + postponed.size)
-    const ready = due.filter((timer) => (postponed.get(timerKey(timer))?.notBeforeMs ?? 0) <= monotonicMs)
-    await Promise.all(ready.map((timer) => fireTimer(context, timer, postponed)))
-    if (ready.length < BATCH) await basePorts.clock.sleep(CHECK_EVERY_MS, signal)
+    const [now, monotonicMs, height] = [basePorts.clock.now(), basePorts.clock.monotonicMs(), context.height()]
+    if (timerIndex.hasPassed(now, height) || postponed.size > 0 || monotonicMs >= nextReadMs) {
+      const limit = BATCH + postponed.size
+      const due = await timers.due(service, now, height, limit)
+      if (due.length < limit) keepOnly(postponed, new Set(due.map(timerKey)))
+      const ready = due.filter((timer) => (postponed.get(timerKey(timer))?.notBeforeMs ?? 0) <= monotonicMs)
+      await Promise.all(ready.map((timer) => fireTimer(context, timer, postponed)))
+      nextReadMs = ready.length < BATCH ? monotonicMs + READ_EVERY_MS : monotonicMs
+      if (ready.length >= BATCH) continue
+    }
+    await basePorts.clock.sleep(CHECK_EVERY_MS, signal)
   }
+}
+
+/** Removes the entries of timers that were replaced or removed. */
+function keepOnly(postponed: Map<string, Postponement>, present: ReadonlySet<string>): void {
+  for (const key of postponed.keys()) if (!present.has(key)) postponed.delete(key)
 }
 
 const timerKey = ({ stream, step, due }: DueTimer): string => `${stream}\n${step}\n${JSON.stringify(due)}`

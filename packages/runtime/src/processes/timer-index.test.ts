@@ -46,3 +46,15 @@ test('the deadlines of a forgotten stream are written again', async () => {
     [3, 1],
   ])
 })
+
+test('a deadline that was set passes once, by the clock or by the height', async () => {
+  const { index } = createIndex()
+  await index.set('order-a', 1, [lapse(2500), deadline('expire', { height: 7 }, { type: 'Lapse', data: {} })])
+  assert.equal(index.hasPassed(2999, 6), false)
+  assert.equal(index.hasPassed(3000, undefined), true)
+  assert.equal(index.hasPassed(4000, 6), false)
+  assert.equal(index.hasPassed(4000, 8), true)
+  assert.equal(index.hasPassed(9000, 9), false)
+  await index.set('order-b', 1, [lapse(2500)])
+  assert.equal(index.hasPassed(9000, 9), true)
+})

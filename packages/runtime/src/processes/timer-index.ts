@@ -9,10 +9,14 @@ export type TimerIndex = {
   set(stream: string, revision: number, steps: readonly DeadlineStep[]): Promise<void>
   /** Forgets the deadlines of a stream, because another process may have set others. */
   forget(stream: string): void
+  /** Whether a deadline that this process set has passed since the last call. */
+  hasPassed(now: number, height: number | undefined): boolean
 }
 
 export function createTimerIndex(timers: Timers, service: string): TimerIndex {
-  const lastSet = new LRUCache<string, { readonly revision: number; readonly wanted: string }>({ max: STREAM_CACHE_SIZE })
+  type LastSet = { readonly revision: number; readonly wanted: string; readonly steps: readonly string[] }
+  const lastSet = new LRUCache<string, LastSet>({ max: STREAM_CACHE_SIZE })
+  const pending = createPendingDeadlines()
   return {
     async set(stream, revision, steps) {
       const wantedTimers: Timer[] = steps.map(({ step, due, command }) => ({ step, due, command }))
@@ -20,9 +24,39 @@ export function createTimerIndex(timers: Timers, service: string): TimerIndex {
       const last = lastSet.get(stream)
       // Runs of one stream's process may overtake each other, so only the deadlines of the newest revision count.
       if (last && last.revision > revision) return
-      if (last ? last.wanted !== wanted : steps.length > 0) await timers.replace(service, stream, wantedTimers, revision)
-      if ((lastSet.get(stream)?.revision ?? -1) <= revision) lastSet.set(stream, { revision, wanted })
+      if (last ? last.wanted !== wanted : steps.length > 0) {
+        await timers.replace(service, stream, wantedTimers, revision, last?.steps)
+        pending.add(wantedTimers)
+      }
+      if ((lastSet.get(stream)?.revision ?? -1) <= revision)
+        lastSet.set(stream, { revision, wanted, steps: wantedTimers.map(({ step }) => step) })
     },
     forget: (stream) => lastSet.delete(stream),
+    hasPassed: pending.hasPassed,
   }
+}
+
+/** The instants and heights of timers, so that an idle process need not read the table of timers at each second. */
+function createPendingDeadlines() {
+  const seconds = new Set<number>()
+  const heights = new Set<number>()
+  return {
+    add(timers: readonly Timer[]): void {
+      for (const { due } of timers) {
+        if ('height' in due) heights.add(due.height)
+        else seconds.add(Math.ceil(due.at / 1000))
+      }
+    },
+    hasPassed: (now: number, height = -1): boolean => {
+      const havePassed = [deleteUpTo(seconds, Math.floor(now / 1000)), deleteUpTo(heights, height)]
+      return havePassed.includes(true)
+    },
+  }
+}
+
+/** @returns whether it deleted a number */
+function deleteUpTo(numbers: Set<number>, last: number): boolean {
+  const { size } = numbers
+  for (const one of numbers) if (one <= last) numbers.delete(one)
+  return numbers.size < size
 }
