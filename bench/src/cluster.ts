@@ -11,7 +11,7 @@ import { compareBus } from './cluster/cluster-bus.ts'
 import { type ClusterFigure, BUY_TOPICS, measureMarket } from './cluster/cluster-market.ts'
 import { computeQuantile, type BenchmarkRow, judgeRow } from './harness.ts'
 import { renderMachineTable } from './machine.ts'
-import { profileEnv, renderProfiles } from './cluster/cpu-profile.ts'
+import { PROFILE_HEADING, profileEnv, renderProfiles, renderProfileSection } from './cluster/cpu-profile.ts'
 import { measureOverload, type OverloadReport, sellForProfile } from './cluster/overload.ts'
 import { listMissedGoals, OVERLOAD_HEADING, renderOverload, renderOverloadPlot } from './cluster/overload-report.ts'
 import { type LimitedSales, measureLimitedSales, type ReplicaScaling } from './cluster/replicas.ts'
@@ -24,7 +24,7 @@ const USAGE = `npm run bench:cluster [-- --write]   prints the figures; --write 
                       [-- --quick]   a short run that only shows that the benchmark still works
                       [-- --overload]   only the open loop at multiples of the capacity; --write replaces that part of the page
                       [-- --replicas]   only two replicas of a limited service beside one; --write replaces that part of the page
-                      [-- --profile]   only some sales; prints the functions of each process that use most CPU`
+                      [-- --profile]   only some sales; prints the functions of each process that use most CPU; --write replaces that part of the page`
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
 const OVERLOAD_PLOT = new URL('../../docs/images/overload.svg', import.meta.url)
 const REPLICAS = 2
@@ -55,11 +55,13 @@ const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error',
 const overloadSettings = { ...settings, PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '21600' }
 const replicaLoadSize = isQuick ? { seconds: 20, warmUpSeconds: 10 } : { seconds: 90, warmUpSeconds: 30 }
 const SETTLING_MS = 20_000
+const PROFILE_SECONDS = 60
 const [LIMITED_SERVICE, LIMITED_CORE_SHARE] = ['order', 0.05] as const
-const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 110, callers: 8, idleSeconds: 30 }
+const overloadSize = isQuick ? { seconds: 5, callers: 4, idleSeconds: 5 } : { seconds: 130, callers: 8, idleSeconds: 30 }
 if (isProfiling) {
-  await profileSales()
+  const section = await profileSales()
   rmSync(folder, { recursive: true, force: true })
+  if (isWriting) writeFileSync(PAGE, replaceSection(readFileSync(PAGE, 'utf8'), PROFILE_HEADING, section))
   process.exit(0)
 }
 if (isOverloadAlone) {
@@ -93,9 +95,10 @@ await cluster.stop()
 console.log(figures.map(({ description, figures: values }) => `${description}: ${values}`).join('\n'))
 const scaling = await measureReplicas()
 const overloads = await measureBeyondCapacity()
+const profile = await profileSales()
 rmSync(folder, { recursive: true, force: true })
 if (isWriting)
-  writePage(renderClusterPage(rows, figures, [renderReplicas(scaling), renderOverload(overloads)], versions), overloads)
+  writePage(renderClusterPage(rows, figures, [renderReplicas(scaling), renderOverload(overloads), profile], versions), overloads)
 const missedTargets = [
   ...rows.filter((row) => judgeRow(row)?.hasMissed).map(({ description }) => description),
   ...listMissedReplicaGoals(scaling),
@@ -135,8 +138,11 @@ async function measureReplicas(): Promise<ReplicaScaling> {
   return scaling
 }
 
-/** Profiles every process of a cluster with one replica of each service. A profile slows the cluster, so it measures no times. */
-async function profileSales(): Promise<void> {
+/**
+ * Profiles every process of a cluster with one replica of each service. A profile slows the cluster, so it measures no times.
+ * @returns the section of the page
+ */
+async function profileSales(): Promise<string> {
   const profiles = join(folder, 'profiles')
   const profiledCluster = await startCluster(join(folder, 'profiled'), {
     replicas: 1,
@@ -147,13 +153,15 @@ async function profileSales(): Promise<void> {
   const startedUs = readMonotonicUs()
   await sleep(overloadSize.idleSeconds * 1000)
   const restedUs = readMonotonicUs()
-  const sold = await sellForProfile(profiledCluster, overloadSize)
+  const sold = await sellForProfile(profiledCluster, { ...overloadSize, seconds: isQuick ? overloadSize.seconds : PROFILE_SECONDS })
   const soldUs = readMonotonicUs()
   const names = new Map(profiledCluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [[pid, name] as const])))
   await profiledCluster.stop()
-  const rest = renderProfiles(profiles, names, { sinceUs: startedUs, untilUs: restedUs })
-  const sales = renderProfiles(profiles, names, { sinceUs: restedUs, untilUs: soldUs })
-  console.log(`${overloadSize.idleSeconds} s at rest\n\n${rest}\n\n${Math.round(sold)} sales\n\n${sales}`)
+  const found = { folder: profiles, names }
+  const rest = renderProfiles(found, { sinceUs: startedUs, untilUs: restedUs })
+  const selling = { sinceUs: restedUs, untilUs: soldUs }
+  console.log(`${overloadSize.idleSeconds} s at rest\n\n${rest}\n\n${Math.round(sold)} sales\n\n${renderProfiles(found, selling)}`)
+  return renderProfileSection(renderProfiles(found, selling, true))
 }
 
 function readMonotonicUs(): number {

@@ -24,8 +24,10 @@ export type NamedTime = { readonly name: string; readonly ms: number }
 export type ProcessTimes = { readonly byPackage: readonly NamedTime[]; readonly byFunction: readonly NamedTime[] }
 
 const SAMPLE_INTERVAL_US = 2000
-const SHOWN_PACKAGES = 8
-const SHOWN_FUNCTIONS = 16
+/** Numbers of packages and functions that a list of a process shows. */
+export type ShownLines = { readonly packages: number; readonly functions: number }
+const SHOWN: ShownLines = { packages: 8, functions: 16 }
+const SHOWN_ON_PAGE: ShownLines = { packages: 4, functions: 8 }
 /** Frames in which the process uses no CPU. */
 const IDLE_FRAMES = new Set(['(idle)', '(root)'])
 
@@ -109,8 +111,21 @@ function findPackage({ url }: CallFrame): string | undefined {
 const formatFunction = ({ functionName, url, lineNumber }: CallFrame): string =>
   `${functionName || ANONYMOUS} ${url.replace(REPOSITORY, '')}:${lineNumber + 1}`
 
-/** Renders what uses the time of each process. @param names the names of the processes by their ids */
-export function renderProfiles(folder: string, names: ReadonlyMap<number, string>, window: ProfileWindow): string {
+export const PROFILE_HEADING = '## CPU of an order by function'
+
+/** Renders the section of the page with the profile of sales. */
+export const renderProfileSection = (profiles: string): string =>
+  [
+    PROFILE_HEADING,
+    'A profile of every process while the cluster sells channels, from `npm run bench:cluster -- --profile --write`. On a busy machine a time includes waits for a core, so only the shares are comparable. Kafka and PostgreSQL have no profile.',
+    `\`\`\`text\n${profiles}\n\`\`\``,
+  ].join('\n\n')
+
+/** A folder of profiles. @param names the names of the processes by their ids */
+type ProfileFolder = { readonly folder: string; readonly names: ReadonlyMap<number, string> }
+
+/** Renders what uses the time of each process, for a terminal or, with fewer lines, for the page. */
+export function renderProfiles({ folder, names }: ProfileFolder, window: ProfileWindow, isForPage = false): string {
   const files = readdirSync(folder).flatMap((file) => {
     const name = names.get(Number(/^CPU\.\d+\.\d+\.(\d+)\./.exec(file)?.[1]))
     return name === undefined ? [] : [{ name, file }]
@@ -118,20 +133,20 @@ export function renderProfiles(folder: string, names: ReadonlyMap<number, string
   return [...Map.groupBy(files, ({ name }) => name)]
     .map(([name, found]) => {
       const profiles = found.map(({ file }) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile) // Node.js wrote it
-      return renderTimes(name, sumTimes(profiles, window))
+      return renderTimes(name, sumTimes(profiles, window), isForPage ? SHOWN_ON_PAGE : SHOWN)
     })
     .join('\n\n')
 }
 
-export function renderTimes(processName: string, { byPackage, byFunction }: ProcessTimes): string {
+export function renderTimes(processName: string, { byPackage, byFunction }: ProcessTimes, shown: ShownLines = SHOWN): string {
   const total = byPackage.reduce((sum, { ms }) => sum + ms, 0)
   const render = ({ name, ms }: NamedTime): string =>
     `${ms.toFixed(0).padStart(8)} ms ${((ms / total) * 100).toFixed(1).padStart(5)} %  ${name}`
   return [
     `${processName}: ${(total / 1000).toFixed(1)} s without idle time`,
     '  by package:',
-    ...byPackage.slice(0, SHOWN_PACKAGES).map(render),
+    ...byPackage.slice(0, shown.packages).map(render),
     '  by function of Penstock, with the packages that it calls:',
-    ...byFunction.slice(0, SHOWN_FUNCTIONS).map(render),
+    ...byFunction.slice(0, shown.functions).map(render),
   ].join('\n')
 }
