@@ -153,14 +153,19 @@ async function profileSales(): Promise<string> {
   const startedUs = readMonotonicUs()
   await sleep(overloadSize.idleSeconds * 1000)
   const restedUs = readMonotonicUs()
-  const sold = await sellForProfile(profiledCluster, { ...overloadSize, seconds: isQuick ? overloadSize.seconds : PROFILE_SECONDS })
+  const sold = await sellForProfile(profiledCluster, {
+    ...overloadSize,
+    seconds: isQuick ? overloadSize.seconds : PROFILE_SECONDS,
+  })
   const soldUs = readMonotonicUs()
   const names = new Map(profiledCluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [[pid, name] as const])))
   await profiledCluster.stop()
   const found = { folder: profiles, names }
   const rest = renderProfiles(found, { sinceUs: startedUs, untilUs: restedUs })
   const selling = { sinceUs: restedUs, untilUs: soldUs }
-  console.log(`${overloadSize.idleSeconds} s at rest\n\n${rest}\n\n${Math.round(sold)} sales\n\n${renderProfiles(found, selling)}`)
+  console.log(
+    `${overloadSize.idleSeconds} s at rest\n\n${rest}\n\n${Math.round(sold)} sales\n\n${renderProfiles(found, selling)}`,
+  )
   return renderProfileSection(renderProfiles(found, selling, true))
 }
 
