@@ -192,7 +192,7 @@ test('a client without activity is replaced, but a client whose partitions progr
   let tries = 0
   let isMute = false
   const { made, reasons, until, now } = await startSupervisor(
-    () => new Map([['t/3', Math.floor(tries++ / 100)]]),
+    () => new Map([['t/3', Math.floor(tries++ / 20)]]),
     (newest) => {
       if (!isMute) newest?.emit('fetch')
     },

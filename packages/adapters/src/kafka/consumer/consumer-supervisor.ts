@@ -46,6 +46,7 @@ export const REBALANCE_DRAIN_MS = 3000
 /** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a close and of a resumed partition. */
 const FETCH_WAIT_MS = 1000
 const RESTART_MS = 1000
+const STALL_CHECK_MS = 5000
 /** Time in ms without a change of the topics before a consumer subscribes to them. A service subscribes to its topics one by one. */
 const TOPICS_SETTLE_MS = 100
 const DISCONNECT_TIMEOUT_MS = 5000
@@ -186,7 +187,7 @@ async function detectStall(
     const partition = partitions.findStalled(stallTimeoutMs, now)
     if (partition !== undefined) return `partition ${partition} makes no progress`
     if (now - lastActivityMs >= stallTimeoutMs) return 'no activity'
-    await clock.sleep(RESTART_MS, stop)
+    await clock.sleep(Math.min(STALL_CHECK_MS, stallTimeoutMs / 10), stop)
   }
   return 'stopped'
 }
