@@ -1,5 +1,6 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
+import { createSaver } from '@penstock/runtime/consumers/save-after-changes.ts'
 import type { Assignment, EachBatchPayload, Kafka } from 'kafkajs'
 import { recordReceived } from '../kafka-metrics.ts'
 import type { GroupLag } from './group-lag.ts'
@@ -51,6 +52,7 @@ export type GroupMember = {
 /** Maximum delay in ms of a fetch by a full partition, before that partition is paused. */
 const PAUSE_GRACE_MS = 25
 const COMMIT_EVERY_MS = 1000
+const COMMIT_IDLE_MS = 60_000
 /**
  * Timeout in ms of a commit. The commit of a hanging client may never end, and the next client's commits must not wait for it.
  */
@@ -112,6 +114,8 @@ function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, optio
   const stop = new AbortController()
   let lastMemberAt = Number.NEGATIVE_INFINITY
   const { setGroup, commit } = createCommitter(topics)
+  const commitSaver = createCommitSaver(topics, commit, options, stop.signal)
+  const handleBatch = createBatchHandler({ topics, closingTopics }, options)
 
   /** Drains the messages in flight and commits. Otherwise the next owner of a partition would read handled messages again. */
   async function drain(): Promise<void> {
@@ -124,7 +128,11 @@ function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, optio
   }
   const callbacks: ConsumerCallbacks = {
     topics: () => [...topics.values()],
-    eachBatch: createBatchHandler({ topics, closingTopics }, options),
+    eachBatch(payload) {
+      const handled = handleBatch(payload)
+      commitSaver.noteChange()
+      return handled
+    },
     rebalanceListener: {
       beforeRebalance(group) {
         setGroup(group)
@@ -142,7 +150,7 @@ function startClient(kafka: Kafka, { topics, closingTopics }: GroupTopics, optio
     onEnded: () => assign({}),
   }
   const supervisor = superviseConsumer(kafka, callbacks, options, stop.signal)
-  void commitPeriodically(commit, options, stop.signal)
+  void commitSaver.run(stop.signal)
   return {
     commit,
     stopped: stop.signal,
@@ -206,15 +214,23 @@ const mergeUnreadOffsets = (topics: GroupTopics['topics']): UnreadOffsets =>
     ),
   )
 
-async function commitPeriodically(commit: () => Promise<void>, options: SupervisorOptions, stopped: AbortSignal): Promise<void> {
-  const { clock, log, groupId } = options
-  while (!stopped.aborted) {
-    await clock.sleep(COMMIT_EVERY_MS, stopped)
-    await withTimeout(clock, COMMIT_TIMEOUT_MS, commit(), stopped).catch((error: unknown) =>
-      log?.debug({ group: groupId, reason: String(error) }, 'committing offsets failed; retrying'),
-    )
-  }
-}
+/** Commits the progress at intervals while messages are in flight or completed. */
+const createCommitSaver = (
+  topics: GroupTopics['topics'],
+  commit: () => Promise<void>,
+  { clock, log, groupId }: SupervisorOptions,
+  stopped: AbortSignal,
+) =>
+  createSaver({
+    clock,
+    everyMs: COMMIT_EVERY_MS,
+    idleMs: COMMIT_IDLE_MS,
+    isIdle: () => [...topics.values()].every(({ assignment }) => assignment.isSettled()),
+    save: () =>
+      withTimeout(clock, COMMIT_TIMEOUT_MS, commit(), stopped).catch((error: unknown) =>
+        log?.debug({ group: groupId, reason: String(error) }, 'committing offsets failed; retrying'),
+      ),
+  })
 
 /** @returns whether the promise resolved in time */
 const isDoneWithin = (clock: Clock, stopped: AbortSignal, ms: number, done: Promise<unknown>): Promise<boolean> =>

@@ -20,3 +20,16 @@ test('an idle partition reports its read offset as unread while later messages w
   assignment.offsetsOf(2)?.complete(6)
   expect(assignment.unreadOffsets(waiting)).toEqual(new Map([[2, 7]]))
 })
+
+test('an assignment is settled while no message is in flight and every completed message is committed', () => {
+  const assignment = createPartitionAssignment()
+  assignment.assign([0, 1])
+  expect(assignment.isSettled()).toBe(true)
+  const offsets = assignment.offsetsOf(0)
+  offsets?.add(7)
+  expect(assignment.isSettled()).toBe(false)
+  offsets?.complete(7)
+  expect(assignment.isSettled()).toBe(false)
+  assignment.recordCommitted(assignment.uncommitted())
+  expect(assignment.isSettled()).toBe(true)
+})

@@ -51,6 +51,11 @@ export function createPartitionAssignment() {
         if (progress === undefined || progress === committed.get(offsets.partition)) return []
         return [{ partition: offsets.partition, offset: String(progress) }]
       }),
+    /** Whether no message is in flight, and every completed message is committed. */
+    isSettled: (): boolean =>
+      [...inFlight.values()].every(
+        (offsets) => offsets.isIdle() && offsets.committableOffset() === committed.get(offsets.partition),
+      ),
     recordCommitted(offsets: readonly PartitionOffset[]): void {
       for (const { partition, offset } of offsets) if (inFlight.has(partition)) committed.set(partition, Number(offset))
     },
