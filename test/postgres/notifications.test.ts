@@ -11,9 +11,12 @@ const ids = systemIds()
 const EVENTS = 5
 const AN_HOUR_MS = 3_600_000
 
-/** Appends by one store and follows by another. Each append waits until the follower has received the previous event. */
-async function writeAndFollow(writerUrl: string, readerUrl: string, pollMs: number): Promise<void> {
-  const writer = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: writerUrl, pollMs: AN_HOUR_MS })
+/**
+ * Appends by stores, each in turn, and follows by another. Each append waits until the follower has received the previous event.
+ */
+async function writeAndFollow(writerUrls: readonly string[], readerUrl: string, pollMs: number): Promise<void> {
+  const openWriter = (url: string) => postgresEventStore({ logs: TEST_EVENT_LOGS, url, pollMs: AN_HOUR_MS })
+  const writers = await Promise.all(writerUrls.map(openWriter))
   const reader = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: readerUrl, pollMs })
   const stop = new AbortController()
   const received: string[] = []
@@ -24,14 +27,13 @@ async function writeAndFollow(writerUrl: string, readerUrl: string, pollMs: numb
   try {
     for (let n = 0; n < EVENTS; n++) {
       const id = ids.uuid()
-      await writer.append(`order-${n}`, 'none', [{ id, type: 'Happened', data: '{}', meta: '{}' }])
+      await writers[n % writers.length]?.append(`order-${n}`, 'none', [{ id, type: 'Happened', data: '{}', meta: '{}' }])
       await waitForValue(`event ${n}`, async () => received.includes(id))
     }
   } finally {
     stop.abort()
     await finished
-    await reader.close()
-    await writer.close()
+    await Promise.all([reader, ...writers].map((store) => store.close()))
   }
 }
 
@@ -49,7 +51,7 @@ async function muteNotifications(url: string): Promise<string> {
 
 test('a notification of the server wakes a follower without polling', async () => {
   const url = await createEmptyDatabase(sharedPostgres)
-  await writeAndFollow(url, url, AN_HOUR_MS)
+  await writeAndFollow([url], url, AN_HOUR_MS)
 })
 
 test('a follower polls if the server sends no notifications', async () => {
@@ -60,9 +62,14 @@ test('a follower polls if the server sends no notifications', async () => {
   await listener.connect()
   listener.on('notification', ({ payload }) => void payloads.push(payload ?? ''))
   await listener.query('listen event_log')
-  await writeAndFollow(silent, url, 50)
+  await writeAndFollow([silent], url, 50)
   // Any earlier notification would arrive before the answer to this statement.
   await listener.query('select')
   await listener.end()
   expect(payloads).toEqual([])
+})
+
+test('a follower that hears notifications also finds events without one', async () => {
+  const url = await createEmptyDatabase(sharedPostgres)
+  await writeAndFollow([url, await muteNotifications(url)], url, 50)
 })
