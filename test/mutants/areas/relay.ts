@@ -295,8 +295,8 @@ export const relayMutants = createMutants('relay', [
     description:
       'A process that finished at an earlier revision removes its stream from the open ones: later facts are never acted on.',
     file: `${src}/processes/open-streams.ts`,
-    text: `    .where('revision', '<=', upTo)\n`,
-    replacement: '',
+    text: `row.and([row('stream', '=', stream), row('revision', '<=', revision)])`,
+    replacement: `row('stream', '=', stream)`,
   },
   {
     id: 'lease-by-the-wall-clock',
