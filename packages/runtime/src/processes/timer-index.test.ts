@@ -8,13 +8,17 @@ const lapse = (at: number) => deadline('lapse', { at }, { type: 'Lapse', data: {
 
 function createIndex() {
   const writes: [revision: number, steps: number][] = []
+  const previous: (readonly string[] | undefined)[] = []
   const timers: Timers = {
-    replace: async (_, __, wanted, revision) => void writes.push([revision, wanted.length]),
+    replace: async (_, __, wanted, revision, previousSteps) => {
+      writes.push([revision, wanted.length])
+      previous.push(previousSteps)
+    },
     due: async () => [],
     markFired: async () => undefined,
     list: async () => [],
   }
-  return { writes, index: createTimerIndex(timers, 'order') }
+  return { writes, previous, index: createTimerIndex(timers, 'order') }
 }
 
 test('timers are written only when the deadlines of a stream change', async () => {
@@ -57,4 +61,15 @@ test('a deadline that was set passes once, by the clock or by the height', async
   assert.equal(index.hasPassed(9000, 9), false)
   await index.set('order-b', 1, [lapse(2500)])
   assert.equal(index.hasPassed(9000, 9), true)
+})
+
+test('a write that overtakes another names the steps of both as previous', async () => {
+  const { previous, index } = createIndex()
+  await index.set('order-a', 1, [lapse(10)])
+  await Promise.all([
+    index.set('order-a', 2, [deadline('expire', { at: 20 }, { type: 'Lapse', data: {} })]),
+    index.set('order-a', 3, [lapse(30)]),
+  ])
+  await index.set('order-a', 4, [])
+  assert.deepEqual(previous, [undefined, ['lapse'], ['lapse', 'expire'], ['lapse']])
 })

@@ -24,12 +24,14 @@ export function createTimerIndex(timers: Timers, service: string): TimerIndex {
       const last = lastSet.get(stream)
       // Runs of one stream's process may overtake each other, so only the deadlines of the newest revision count.
       if (last && last.revision > revision) return
+      const names = wantedTimers.map(({ step }) => step)
       if (last ? last.wanted !== wanted : steps.length > 0) {
+        // A later call may overtake this write, or the write may fail after a part of it.
+        if (last) lastSet.set(stream, { ...last, steps: [...new Set([...last.steps, ...names])] })
         await timers.replace(service, stream, wantedTimers, revision, last?.steps)
         pending.add(wantedTimers)
       }
-      if ((lastSet.get(stream)?.revision ?? -1) <= revision)
-        lastSet.set(stream, { revision, wanted, steps: wantedTimers.map(({ step }) => step) })
+      if ((lastSet.get(stream)?.revision ?? -1) <= revision) lastSet.set(stream, { revision, wanted, steps: names })
     },
     forget: (stream) => lastSet.delete(stream),
     hasPassed: pending.hasPassed,
