@@ -5,7 +5,6 @@ import { v1 } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { DueTimer } from '@penstock/ports/timers.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { test } from 'vitest'
@@ -15,8 +14,6 @@ import { CHAIN_START, sealFacts } from './commands/event-codec.ts'
 import { followMemoryView } from './views/memory-view.ts'
 import { bind, run } from './run.ts'
 import { defineAggregate, on, defineService } from './service.ts'
-import { fireTimers } from './processes/fire-timers.ts'
-import { createPaidPriorityScheduler } from './commands/paid-first.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const claimShape = { ...v1(z.strictObject({ orderId: z.uuid() })), from: ['order'] }
@@ -127,47 +124,6 @@ test('a memory view continues after a fault of the store', async () => {
   assert.ok(faults >= 2)
   stop.abort()
   await running.close()
-})
-
-test('failed deadlines wait for a retry, and do not delay later deadlines', async () => {
-  const { platform } = await createMemoryPlatform()
-  const stop = new AbortController()
-  const open = new Set(Array.from({ length: 401 }, (_, n) => n))
-  const timer = (n: number): DueTimer => ({
-    service: 's',
-    stream: `payhash-${n}`,
-    step: 'lapse',
-    due: { at: n },
-    command: { type: 'ClaimPayhash', data: {} },
-  })
-  let reads = 0
-  const timers = {
-    ...platform.timers,
-    due: async (_service: string, _now: number, _height: number | undefined, max: number) => {
-      reads += 1
-      return [...open].slice(0, max).map(timer)
-    },
-    markFired: async ({ due }: DueTimer) => void ('at' in due && open.delete(due.at)),
-  }
-  const decided: string[] = []
-  const decide = async ({ aggregateId }: { aggregateId: string }) => {
-    if (Number(aggregateId) < 400) throw new Fault('away')
-    decided.push(aggregateId)
-  }
-  const paidFirst = createPaidPriorityScheduler(platform.clock)
-  const context = {
-    service: 's',
-    timers,
-    basePorts: platform,
-    paidFirst,
-    height: () => undefined,
-    timerIndex: { hasPassed: () => false },
-  }
-  const firing = fireTimers({ ...context, decide }, stop.signal)
-  await waitUntil('the last deadline is decided', () => decided.length === 1)
-  assert.ok(reads < 20, `${reads} reads`)
-  stop.abort()
-  await firing
 })
 
 test('an effect that never ends does not delay another kind of effect', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@penstock/kernel/result.ts'
+import type { DueTimer } from '@penstock/ports/timers.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { test } from 'vitest'
@@ -8,6 +9,18 @@ import { openLogger } from '../observability/log.ts'
 import { fireTimers } from './fire-timers.ts'
 
 const HOUR_MS = 3_600_000
+
+type Platform = Awaited<ReturnType<typeof createMemoryPlatform>>['platform']
+
+/** The context of a process that has set no deadline itself. */
+const createContext = ({ timers, ...basePorts }: Platform) => ({
+  service: 's',
+  timers,
+  basePorts,
+  paidFirst: createPaidPriorityScheduler(basePorts.clock),
+  height: () => undefined,
+  timerIndex: { hasPassed: () => false },
+})
 
 /** Fires one due timer until its first try has ended. @returns the remaining timers */
 async function fireOnce(decide: () => Promise<void>) {
@@ -21,15 +34,7 @@ async function fireOnce(decide: () => Promise<void>) {
     tried = true
     await decide()
   }
-  const paidFirst = createPaidPriorityScheduler(platform.clock)
-  const context = {
-    service: 's',
-    timers,
-    basePorts: platform,
-    paidFirst,
-    height: () => undefined,
-    timerIndex: { hasPassed: () => false },
-  }
+  const context = createContext(platform)
   const firing = fireTimers({ ...context, decide: tryOnce }, stop.signal)
   await waitUntil('the timer was tried', () => tried)
   stop.abort()
@@ -58,15 +63,7 @@ test('a failed deadline is retried, even if the wall clock was set back by an ho
   }
   const decide = () => Promise.reject(new Fault(`away at the ${++tries}. time`))
   const log = openLogger('silent')
-  const paidFirst = createPaidPriorityScheduler(clock)
-  const context = {
-    service: 's',
-    timers,
-    basePorts: { ...platform, clock, log },
-    paidFirst,
-    height: () => undefined,
-    timerIndex: { hasPassed: () => false },
-  }
+  const context = createContext({ ...platform, clock, log })
   await fireTimers({ ...context, decide }, stop.signal)
   assert.equal(tries, 2)
   assert.ok(elapsedMs < 5000, `${elapsedMs} ms`)
@@ -91,18 +88,7 @@ test.each([
     events.push(command.type)
     stop.abort()
   }
-  await fireTimers(
-    {
-      service: 's',
-      timers,
-      basePorts: platform,
-      paidFirst,
-      height: () => undefined,
-      timerIndex: { hasPassed: () => false },
-      decide,
-    },
-    stop.signal,
-  )
+  await fireTimers({ ...createContext(platform), paidFirst, decide }, stop.signal)
   assert.deepEqual(events, [isUnpaid, type])
 })
 
@@ -127,11 +113,40 @@ test('the table is read when an own deadline has passed, and every five seconds 
     },
   }
   const timerIndex = { hasPassed: (now: number) => now === 7000 }
-  const paidFirst = createPaidPriorityScheduler(clock)
-  const basePorts = { ...platform, clock }
-  await fireTimers(
-    { service: 's', timers, basePorts, paidFirst, height: () => undefined, timerIndex, decide: async () => undefined },
-    stop.signal,
-  )
+  const context = { ...createContext({ ...platform, clock, timers }), timerIndex }
+  await fireTimers({ ...context, decide: async () => undefined }, stop.signal)
   assert.deepEqual(readsAt, [0, 5000, 7000, 12_000])
+})
+
+test('failed deadlines wait for a retry, and do not delay later deadlines', async () => {
+  const { platform } = await createMemoryPlatform()
+  const stop = new AbortController()
+  const open = new Set(Array.from({ length: 401 }, (_, n) => n))
+  const timer = (n: number): DueTimer => ({
+    service: 's',
+    stream: `payhash-${n}`,
+    step: 'lapse',
+    due: { at: n },
+    command: { type: 'ClaimPayhash', data: {} },
+  })
+  let reads = 0
+  const timers = {
+    ...platform.timers,
+    due: async (_service: string, _now: number, _height: number | undefined, max: number) => {
+      reads += 1
+      return [...open].slice(0, max).map(timer)
+    },
+    markFired: async ({ due }: DueTimer) => void ('at' in due && open.delete(due.at)),
+  }
+  const decided: string[] = []
+  const decide = async ({ aggregateId }: { aggregateId: string }) => {
+    if (Number(aggregateId) < 400) throw new Fault('away')
+    decided.push(aggregateId)
+  }
+  const context = createContext({ ...platform, timers })
+  const firing = fireTimers({ ...context, decide }, stop.signal)
+  await waitUntil('the last deadline is decided', () => decided.length === 1)
+  assert.ok(reads < 20, `${reads} reads`)
+  stop.abort()
+  await firing
 })

@@ -44,8 +44,9 @@ export async function fireTimers(context: TimerContext, signal: AbortSignal): Pr
       if (due.length < limit) keepOnly(postponed, new Set(due.map(timerKey)))
       const ready = due.filter((timer) => (postponed.get(timerKey(timer))?.notBeforeMs ?? 0) <= monotonicMs)
       await Promise.all(ready.map((timer) => fireTimer(context, timer, postponed)))
-      nextReadMs = ready.length < BATCH ? monotonicMs + READ_EVERY_MS : monotonicMs
-      if (ready.length >= BATCH) continue
+      const isFull = ready.length >= BATCH
+      nextReadMs = isFull ? monotonicMs : monotonicMs + READ_EVERY_MS
+      if (isFull) continue
     }
     await basePorts.clock.sleep(CHECK_EVERY_MS, signal)
   }
