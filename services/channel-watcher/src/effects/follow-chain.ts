@@ -125,12 +125,13 @@ type LoadedChannel = { readonly state: WatchedChannel; readonly revision: number
  */
 async function observeChannel(
   context: FollowContext,
-  { tip, id, probe }: ObservationRequest,
+  request: ObservationRequest,
   signal: AbortSignal,
   loaded?: LoadedChannel,
   tries = 0,
 ): Promise<WatchedChannel> {
   const { ports, decide } = context
+  const { tip, id, probe } = request
   const { state, revision } = loaded ?? (await loadChannel(context, id))
   const watch = watchOf(state)
   if (!watch || (probe && !needsProbe(state))) return state
@@ -141,10 +142,7 @@ async function observeChannel(
   // The outpoint of a lease stays the same, so an observation without a change needs no newer state.
   if (isIdleLease(state) && classifyObservation(state, data) === null) return state
   const current = await loadChannel(context, id)
-  if (current.revision !== revision && tries < MAX_TRIES) {
-    const request = { tip, id, probe }
-    return observeChannel(context, request, signal, current, tries + 1)
-  }
+  if (current.revision !== revision && tries < MAX_TRIES) return observeChannel(context, request, signal, current, tries + 1)
   if (classifyObservation(current.state, data) === null) return current.state
   await decide(
     command<ChannelTarget>('channel', id, { type: 'Observe', data }),

@@ -32,8 +32,8 @@ async function refreshPrices(
     const at = clock.now()
     const day = priceStreamId(at)
     const current = computePrice(readMarket(memory, at, ports), config.rateMaxAgeSeconds)
-    const isKnown = known?.day === day && clock.monotonicMs() - known.readAtMs < READ_EVERY_MS
-    if (isKnown && known && !isPriceDue(known.price, current, at)) continue
+    const isFresh = known?.day === day && clock.monotonicMs() - known.readAtMs < READ_EVERY_MS
+    if (known && isFresh && !isPriceDue(known.price, current, at)) continue
     const { state } = await load(priceContract.category, day)
     known = { day, price: state as Price, readAtMs: clock.monotonicMs() } // The aggregate of this category has this state.
     // This check avoids a command if nothing has changed.
