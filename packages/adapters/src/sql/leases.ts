@@ -1,6 +1,6 @@
 import type { Leases } from '@penstock/ports/leases.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 
 type LeaseTable = { leases: { name: string; owner: string; expires_at: number } }
 
@@ -17,6 +17,7 @@ type WaitingAcquisition = Acquisition & {
 export async function sqlLeases(views: Views, now: () => number | RawBuilder<number>): Promise<Leases> {
   await views.migrate('leases', [createTable])
   const db = views.db.$extendTables<LeaseTable>()
+  const acquireAll = createAcquirer(db, now)
   let waiting: WaitingAcquisition[] = []
 
   async function acquireWaiting(): Promise<void> {
@@ -28,7 +29,7 @@ export async function sqlLeases(views: Views, now: () => number | RawBuilder<num
   }
   async function acquireTogether(acquisitions: readonly WaitingAcquisition[]): Promise<void> {
     try {
-      const acquired = await acquireAll(db, [...new Map(acquisitions.map((one) => [one.name, one])).values()], now())
+      const acquired = await acquireAll([...new Map(acquisitions.map((one) => [one.name, one])).values()])
       for (const { name, resolve } of acquisitions) resolve(acquired.has(name))
     } catch (error) {
       for (const { reject } of acquisitions) reject(error)
@@ -45,30 +46,46 @@ export async function sqlLeases(views: Views, now: () => number | RawBuilder<num
   }
 }
 
-/** @returns the names of the acquired leases */
-async function acquireAll(
-  db: Kysely<LeaseTable>,
-  acquisitions: readonly Acquisition[],
-  now: number | RawBuilder<number>,
-): Promise<ReadonlySet<string>> {
-  const instant = sql<number>`${now}`
-  const rows = await db
-    .insertInto('leases')
+/** @returns a function that returns the names of the acquired leases */
+function createAcquirer(db: Kysely<LeaseTable>, now: () => number | RawBuilder<number>) {
+  const texts = new Map<number, string>()
+  const compile = (rowCount: number): string => {
+    const instant = sql<number>`${now()}`
+    return db
+      .insertInto('leases')
+      .values(
+        Array.from({ length: rowCount }, () => ({
+          name: '',
+          owner: '',
+          expires_at: sql<number>`${instant} + cast(${0} as bigint)`,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet((row) => ({ owner: row.ref('excluded.owner'), expires_at: row.ref('excluded.expires_at') }))
+          .where((or) => or.or([or('leases.owner', '=', or.ref('excluded.owner')), or('leases.expires_at', '<=', instant)])),
+      )
+      .returning('name')
+      .compile().sql
+  }
+  // A process renews its leases every second for ever, and compiling the statement costs more than running it.
+  const textOf = (rowCount: number): string => {
+    const text = texts.get(rowCount) ?? compile(rowCount)
+    texts.set(rowCount, text)
+    return text
+  }
+
+  return async (acquisitions: readonly Acquisition[]): Promise<ReadonlySet<string>> => {
+    // A number is a parameter, and an expression is a part of the text.
+    const instant = now()
+    const instants = typeof instant === 'number' ? [instant] : []
     // Every statement locks the rows in the same order, so that two statements never deadlock.
-    .values(
-      acquisitions
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-        .map(({ name, owner, ttlMs }) => ({ name, owner, expires_at: sql<number>`${instant} + ${sql.lit(ttlMs)}` })),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .column('name')
-        .doUpdateSet((row) => ({ owner: row.ref('excluded.owner'), expires_at: row.ref('excluded.expires_at') }))
-        .where((or) => or.or([or('leases.owner', '=', or.ref('excluded.owner')), or('leases.expires_at', '<=', instant)])),
-    )
-    .returning('name')
-    .execute()
-  return new Set(rows.map(({ name }) => name))
+    const sorted = acquisitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const parameters = [...sorted.flatMap(({ name, owner, ttlMs }) => [name, owner, ...instants, ttlMs]), ...instants]
+    const { rows } = await db.executeQuery<{ name: string }>(CompiledQuery.raw(textOf(sorted.length), parameters))
+    return new Set(rows.map(({ name }) => name))
+  }
 }
 
 async function createTable(db: Views['db']): Promise<void> {
