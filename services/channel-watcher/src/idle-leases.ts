@@ -1,7 +1,7 @@
 /** Limits the observations of idle leases, so that the cost of a block does not grow with the number of sold channels. */
 const MAX_LEASES_PER_BLOCK = 500
 /** The shortest time between two observations of an idle lease, since blocks of a test network may come every second. */
-const MIN_IDLE_MS = 15_000
+const MIN_IDLE_MS = 60_000
 
 type IdleClock = { readonly monotonicMs: () => number; readonly sleep: (ms: number, signal: AbortSignal) => Promise<void> }
 /** `observedAt`: a timestamp of the monotonic clock. */
