@@ -12,7 +12,7 @@ type MonitorOptions = {
 }
 
 /** Number of rounds from one lag measurement to the next, because a measurement costs a request per group and two per topic. */
-const MEASURE_EVERY_ROUNDS = 3
+const MEASURE_EVERY_ROUNDS = 6
 
 /**
  * Checks the topics and measures the lag of the groups at intervals, until the signal aborts.
