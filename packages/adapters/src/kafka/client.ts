@@ -1,5 +1,6 @@
 import './kafkajs/fetch-patch.ts'
 import './kafkajs/kafkajs-patches.ts'
+import './kafkajs/request-queue-patch.ts'
 import { connect as connectPlainly, isIP } from 'node:net'
 import { connect as connectByTls, type ConnectionOptions } from 'node:tls'
 import { type ISocketFactory, Kafka, type LogEntry, logLevel, type Mechanism, type RetryOptions, type SASLOptions } from 'kafkajs'

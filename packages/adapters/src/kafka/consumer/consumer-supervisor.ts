@@ -5,7 +5,13 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import type { Assignment, Consumer, EachBatchHandler, Kafka } from 'kafkajs'
 import { type BusLog, endlessRetry, METADATA_MAX_AGE_MS } from '../client.ts'
 import { recordAssignment } from '../kafka-metrics.ts'
-import { type RebalanceListener, setRebalanceListener } from '../kafkajs/kafkajs-patches.ts'
+import {
+  FETCH_WAIT_MS,
+  HEARTBEATS_PER_SESSION,
+  IDLE_FETCH_WAIT_MS,
+  type RebalanceListener,
+  setRebalanceListener,
+} from '../kafkajs/kafkajs-patches.ts'
 import { subscriptionAssigner } from '../kafkajs/partition-assigner.ts'
 import { type ConsumerListener, createConsumerListener } from './consumer-listener.ts'
 import { createStallDetector, type UnreadOffsets } from './stall-detector.ts'
@@ -43,8 +49,6 @@ export type ConsumerCallbacks = {
 
 /** Maximum wait of a rebalance for messages in flight. A slower message may be handled twice, which its consumers detect. */
 export const REBALANCE_DRAIN_MS = 3000
-/** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a close and of a resumed partition. */
-const FETCH_WAIT_MS = 1000
 const RESTART_MS = 1000
 const STALL_CHECK_MS = 5000
 /** Time in ms without a change of the topics before a consumer subscribes to them. A service subscribes to its topics one by one. */
@@ -196,9 +200,9 @@ function createConsumer(kafka: Kafka, { groupId, sessionTimeoutMs }: SupervisorO
   return kafka.consumer({
     groupId,
     sessionTimeout: sessionTimeoutMs,
-    heartbeatInterval: Math.floor(sessionTimeoutMs / 4),
-    // Time for members to join a rebalance: both drain steps (handling and commit), and a second for the running fetch.
-    rebalanceTimeout: Math.max(sessionTimeoutMs, 2 * REBALANCE_DRAIN_MS + 1000),
+    heartbeatInterval: Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION),
+    // Time for members to join a rebalance: both drain steps (handling and commit), and the running fetch.
+    rebalanceTimeout: Math.max(sessionTimeoutMs, 2 * REBALANCE_DRAIN_MS + IDLE_FETCH_WAIT_MS),
     maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
     metadataMaxAge: METADATA_MAX_AGE_MS,

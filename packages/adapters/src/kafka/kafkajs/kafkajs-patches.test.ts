@@ -137,28 +137,30 @@ it('concurrent joins by the fetch loops of several brokers share one join', asyn
 type FetchedBatch = { readonly topic: string; readonly partition: number }
 type FetchingGroup = { readonly prototype: { fetch(this: object, nodeId: string): Promise<readonly FetchedBatch[]> } }
 
-it('a fetch returns no empty batches, which would pass through the queue of workers', async () => {
-  const message = { offset: '7', isControlRecord: false, key: null, value: Buffer.from('text'), headers: {} }
-  const control = { ...message, isControlRecord: true }
-  const recordsByPartition = [[], [message], [], [control]]
-  const responses = [
-    {
-      topicName: 't',
-      partitions: recordsByPartition.map((messages, partition) => ({
-        partition,
-        highWatermark: '8',
-        abortedTransactions: [],
-        preferredReadReplica: -1,
-        messages,
-      })),
-    },
-  ]
-  const partitions = recordsByPartition.map((_, partition) => partition)
+const textMessage = { offset: '7', isControlRecord: false, key: null, value: Buffer.from('text'), headers: {} }
+
+/** A member of a group, and the waits of its fetches. `records` has the records of each partition of the next responses. */
+function createReader(records: readonly (readonly object[])[]) {
+  const partitions = records.map((_, partition) => partition)
   const assigned = [{ topic: 't', partitions }]
+  const waits: number[] = []
+  const reader = { records, paused: [] as readonly object[], waits }
+  const readPartition = (messages: readonly object[], partition: number) => ({
+    partition,
+    highWatermark: '8',
+    abortedTransactions: [],
+    preferredReadReplica: -1,
+    messages,
+  })
+  const fetchOnce = async ({ maxWaitTime }: { readonly maxWaitTime: number }) => {
+    waits.push(maxWaitTime)
+    return { responses: [{ topicName: 't', partitions: reader.records.map(readPartition) }] }
+  }
   const member = {
-    cluster: { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch: async () => ({ responses }) }) },
+    sessionTimeout: 30_000,
+    cluster: { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch: fetchOnce }) },
     checkForStaleAssignment: () => {},
-    subscriptionState: { assigned: () => assigned, isPaused: () => false },
+    subscriptionState: { assigned: () => assigned, isPaused: () => false, paused: () => reader.paused },
     filterPartitionsByNode: () => assigned,
     seekOffsets: async () => {},
     seekOffset: { has: () => false },
@@ -166,9 +168,33 @@ it('a fetch returns no empty batches, which would pass through the queue of work
     getActiveTopicPartitions: () => ({ t: new Set(partitions) }),
     preferredReadReplicasPerTopicPartition: {},
   }
-  const batches = await (group as unknown as FetchingGroup).prototype.fetch.call(member, '1') // the patched method
+  const fetchingGroup = group as unknown as FetchingGroup // the patched method
+  return { reader, fetch: () => fetchingGroup.prototype.fetch.call(member, '1') }
+}
+
+it('a fetch returns no empty batches, which would pass through the queue of workers', async () => {
+  const control = { ...textMessage, isControlRecord: true }
+  const batches = await createReader([[], [textMessage], [], [control]]).fetch()
   // The batch that has only a control record moves the offset, so kafkajs has to get it.
   expect(batches.map(({ topic, partition }) => `${topic}/${partition}`)).toEqual(['t/1', 't/3'])
+})
+
+it('a fetch of an idle client waits longer for messages, until a message arrives', async () => {
+  const { reader, fetch } = createReader([[]])
+  const fetchMany = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await fetch()
+  }
+  await fetchMany(32)
+  expect(reader.waits.slice(0, 30)).toEqual(Array.from({ length: 30 }, () => 1000))
+  expect(reader.waits.slice(30)).toEqual([2500, 2500])
+  reader.records = [[textMessage]]
+  await fetch()
+  reader.records = [[]]
+  await fetch()
+  expect(reader.waits.slice(32)).toEqual([2500, 1000])
+  reader.paused = [{}]
+  await fetchMany(40)
+  expect(new Set(reader.waits.slice(34))).toEqual(new Set([1000]))
 })
 
 type Authenticators = new (

@@ -11,16 +11,13 @@ import { systemClock } from '../../system/clock.ts'
 // Node cannot import the errors of this CommonJS package by name.
 const { KafkaJSError, KafkaJSNonRetriableError } = kafkajs
 
-type RequestQueue = {
-  throttledUntil: number
-  throttleCheckTimeoutId: NodeJS.Timeout | null
-  readonly pending: readonly unknown[]
-  checkPendingRequests(): void
-}
-
 /** The members that we use of kafkajs's internal consumer group class. */
 export type ConsumerGroup = {
   readonly groupId: string
+  readonly sessionTimeout: number
+  /** Maximum wait in ms of a fetch for messages. */
+  maxWaitTime: number
+  readonly subscriptionState: { paused(): readonly object[] }
   readonly cluster: { findGroupCoordinator(group: { readonly groupId: string }): Promise<object> }
   coordinator: object | null
   /** Recreated at every assignment. */
@@ -53,33 +50,21 @@ type Authenticator = { connection: Connection; readonly authenticate: (this: Aut
 
 type Class<T> = { readonly prototype: T }
 const load = createRequire(import.meta.url)
-const queues = (load('kafkajs/src/network/requestQueue/index.js') as Class<RequestQueue>).prototype // its class, untyped
 const groups = (load('kafkajs/src/consumer/consumerGroup.js') as Class<ConsumerGroup>).prototype // its class, untyped
 const brokers = (load('kafkajs/src/broker/index.js') as Class<Broker>).prototype // its class, untyped
 const authenticators = (load('kafkajs/src/broker/saslAuthenticator/index.js') as Class<Authenticator>).prototype // its class, untyped
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
-const QUEUE_CHECK_MS = 10
-const UNREACHABLE = /^KafkaJS(Connection|RequestTimeout|BrokerNotFound|Lock)/
+/** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a close and of a resumed partition. */
+export const FETCH_WAIT_MS = 1000
+/** The wait of an idle client, if its heartbeats are not due sooner. */
+export const IDLE_FETCH_WAIT_MS = 2500
+/** Number of consecutive empty fetches after which a client is idle. */
+const IDLE_AFTER_FETCHES = 30
+/** The client sends heartbeats between its fetches. */
+export const HEARTBEATS_PER_SESSION = 4
 
-/**
- * Without this patch, every idle connection sets a timer in the past. The timer fires every millisecond for ever, and Node warns
- * about the negative delay.
- */
-Object.assign(queues, {
-  scheduleCheckPendingRequests(this: RequestQueue): void {
-    if (this.throttleCheckTimeoutId) return
-    const throttledMs = this.throttledUntil - Date.now()
-    if (throttledMs <= 0 && this.pending.length === 0) return
-    this.throttleCheckTimeoutId = setTimeout(
-      () => {
-        this.throttleCheckTimeoutId = null
-        this.checkPendingRequests()
-      },
-      throttledMs > 0 ? throttledMs : QUEUE_CHECK_MS,
-    )
-  },
-})
+const UNREACHABLE = /^KafkaJS(Connection|RequestTimeout|BrokerNotFound|Lock)/
 
 /** Hooks of a member: `beforeRebalance` runs before its partitions may go to other members, `afterRebalance` after the join. */
 export type RebalanceListener = { beforeRebalance(group: ConsumerGroup): Promise<void>; afterRebalance(): void }
@@ -87,6 +72,7 @@ export type RebalanceListener = { beforeRebalance(group: ConsumerGroup): Promise
 type JoinListener = RebalanceListener & { afterJoin(group: ConsumerGroup): Promise<void> }
 const rebalanceListeners = new WeakMap<object, JoinListener>()
 const joins = new WeakMap<ConsumerGroup, Promise<void>>()
+const emptyFetchCounts = new WeakMap<ConsumerGroup, number>()
 const coordinatorSearches = new WeakMap<ConsumerGroup, Promise<void>>()
 const fetchAssignments = new WeakMap<object, { readonly group: ConsumerGroup; readonly offsets: object | null }>()
 const { joinAndSync, fetch, recoverFromFetch, heartbeat } = groups
@@ -166,13 +152,22 @@ Object.assign(groups, {
     }
   },
   /**
+   * Fetches with a longer wait while the group is idle, because each fetch of an idle client costs both sides CPU. A message ends
+   * the wait at once. A close or a rebalance may wait for its end.
+   *
    * Drops the empty batches. A fetch returns a batch for each assigned partition, and kafkajs passes each of them through its
    * queue of workers, with a heartbeat.
    */
   async fetch(this: ConsumerGroup, nodeId: number): Promise<object[]> {
     const offsets = this.offsetManager
+    const emptyFetches = emptyFetchCounts.get(this) ?? 0
+    const isIdle = emptyFetches >= IDLE_AFTER_FETCHES
+    this.maxWaitTime = isIdle ? Math.min(IDLE_FETCH_WAIT_MS, this.sessionTimeout / HEARTBEATS_PER_SESSION) : FETCH_WAIT_MS
     const batches = (await fetch.call(this, nodeId)).filter((batch) => !batch.isEmpty() || batch.isEmptyDueToFiltering())
     for (const batch of batches) fetchAssignments.set(batch, { group: this, offsets })
+    // A paused partition has messages, which the next fetch after its end has to read without a long wait.
+    const isEmpty = batches.length === 0 && this.subscriptionState.paused().length === 0
+    emptyFetchCounts.set(this, isEmpty ? emptyFetches + 1 : 0)
     return batches
   },
   /**

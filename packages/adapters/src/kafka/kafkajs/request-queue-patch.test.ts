@@ -1,0 +1,64 @@
+import './request-queue-patch.ts'
+import { createRequire } from 'node:module'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+
+type Entry = {
+  readonly correlationId: number
+  readonly apiKey: number
+  reject(error: Error): void
+  resolve(response: object): void
+}
+type RequestQueue = {
+  push(request: { readonly entry: Entry; readonly expectResponse: boolean; sendRequest(): void }): void
+  scheduleRequestTimeoutCheck(): void
+  destroy(): void
+}
+type RequestQueues = new (options: object) => RequestQueue
+const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as RequestQueues // untyped
+
+const logger = { debug: () => {}, warn: () => {} }
+let connected = true
+const createQueue = (): RequestQueue =>
+  new RequestQueue({
+    maxInFlightRequests: null,
+    requestTimeout: 3000,
+    enforceRequestTimeout: true,
+    logger,
+    isConnected: () => connected,
+  })
+const send = (queue: RequestQueue): Error[] => {
+  const errors: Error[] = []
+  const entry = { correlationId: 1, apiKey: 3, reject: (error: Error) => void errors.push(error), resolve: () => {} }
+  queue.push({ entry, expectResponse: true, sendRequest: () => {} })
+  return errors
+}
+
+beforeEach(() => {
+  connected = true
+  vi.useFakeTimers()
+})
+afterEach(() => void vi.useRealTimers())
+
+it('a request without a response fails at most a second after its timeout', () => {
+  const queue = createQueue()
+  queue.scheduleRequestTimeoutCheck()
+  const errors = send(queue)
+  vi.advanceTimersByTime(3000)
+  expect(errors).toEqual([])
+  vi.advanceTimersByTime(1000)
+  expect(errors.map(({ name }) => name)).toEqual(['KafkaJSRequestTimeoutError'])
+  queue.destroy()
+})
+
+it('an idle connection wakes its process once a second, and no longer than it lasts', () => {
+  const queue = createQueue()
+  const startedAt = Date.now()
+  queue.scheduleRequestTimeoutCheck()
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersToNextTimer()
+  expect(Date.now() - startedAt).toBe(1000)
+  expect(vi.getTimerCount()).toBe(1)
+  connected = false
+  vi.advanceTimersToNextTimer()
+  expect(vi.getTimerCount()).toBe(0)
+})
