@@ -50,21 +50,26 @@ export function syncPeerSlots(slots: PeerSlots, orderId: string, { hold }: Settl
   else if (hold.status === 'settled' || hold.status === 'cancelled') slots.free(orderId)
 }
 
-/** Records a change of the invoice at the node that the stream does not contain yet. */
+/** An invoice as the node shows it, beside the state of its order that was read before. */
+export type InvoiceObservation = { readonly settlement: Settlement; readonly invoice: Invoice; readonly height: number }
+
+/**
+ * Records a change of the invoice at the node that the stream does not contain yet.
+ * @returns whether there was a change
+ */
 export async function recordInvoiceChange(
   context: SettlementJobContext,
   slots: PeerSlots,
   orderId: string,
-  invoice: Invoice,
-  height: number,
-): Promise<void> {
-  const { hold } = await loadSettlement(context, orderId)
+  { settlement: { hold }, invoice, height }: InvoiceObservation,
+): Promise<boolean> {
   const change = findInvoiceChange(hold, invoice, height, context.ports.clock.now())
-  if (!change) return
+  if (!change) return false
   const command: CommandBody<SettlementCommand> =
     change.type === 'RecordHeld'
       ? { type: 'RecordHeld', data: { ...change.data, crowdedPeer: findCrowdedPeer(context, slots, orderId, change.data.htlcs) } }
       : change
   // An invoice that was created late can be cancelled a second time, so the count is part of the id.
   await decideNow(context, orderId, command, `${hold.cancelled?.times ?? 0}`)
+  return true
 }

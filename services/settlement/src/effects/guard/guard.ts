@@ -101,10 +101,18 @@ async function guardAll(context: SettlementJobContext, guardState: GuardState, t
     context.ports.log.error({ paymentHash, amountMsat: `${amountMsat}` }, 'held invoice matches no known order; ignoring it')
   // The guard starts with the holds that have the lowest last height.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
-  const record = forOrder((orderId) => checkInvoice(context, slots, orderId, tip, held))
-  const reach = forOrder((orderId) => tryReachingBuyer(context, orderId, tip, servedNode))
+  const current = createRoundStates(context, states)
+  const record = forOrder((orderId) =>
+    current.update(orderId, (state) => checkInvoice(context, slots, orderId, state, tip, held)),
+  )
+  const reach = forOrder((orderId) =>
+    current.update(orderId, (state) => tryReachingBuyer(context, orderId, state, tip, servedNode)),
+  )
   logUndecided(context, guardState, states, tip.height)
-  const decide = forOrder((orderId) => decideOrder(context, guardState, orderId, { tip, node: nodeInfo, servedNode }))
+  const round = { tip, node: nodeInfo, servedNode }
+  const decide = forOrder((orderId) =>
+    current.update(orderId, (state) => decideOrder(context, guardState, orderId, state, round)),
+  )
   const failed = await runConcurrently(context, urgentFirst, async (orderId) => {
     const isRecorded = await record(orderId)
     const isTried = await reach(orderId)
@@ -112,6 +120,22 @@ async function guardAll(context: SettlementJobContext, guardState: GuardState, t
   })
   // A round with a failure must not count as complete, because no other metric shows that holds are unguarded.
   if (held && isListed && states.size === orders.length && failed === 0) completeRound(guardState, context.ports.clock.now())
+}
+
+/**
+ * The states of one round. A state is read again only after a command of the round, because each command is decided at the
+ * newest state anyway.
+ */
+function createRoundStates(context: SettlementJobContext, read: ReadonlyMap<string, Settlement>) {
+  const states = new Map(read)
+  return {
+    /** @param act returns whether it decided a command */
+    async update(orderId: string, act: (state: Settlement) => Promise<boolean>): Promise<void> {
+      const state = states.get(orderId) ?? (await loadSettlement(context, orderId))
+      states.delete(orderId)
+      if (!(await act(state))) states.set(orderId, state)
+    },
+  }
 }
 
 /** Logs each order whose payout needs an operator's decision, once while this process runs. */
@@ -168,38 +192,40 @@ async function checkInvoice(
   context: SettlementJobContext,
   slots: PeerSlots,
   orderId: string,
+  settlement: Settlement,
   tip: HighestTip,
   held: ReadonlyMap<string, Invoice> | undefined,
-): Promise<void> {
-  const { hold } = await loadSettlement(context, orderId)
-  if (!hold.request || !held || hold.status === 'settled') return
+): Promise<boolean> {
+  const { hold } = settlement
+  if (!hold.request || !held || hold.status === 'settled') return false
   const { clock, lightning } = context.ports
   const { paymentHash } = hold.request
   const invoice = held.get(paymentHash) ?? (await withTimeout(clock, ANSWER_TIMEOUT_MS, lightning.holds.find(paymentHash)))
-  if (!invoice) return
+  if (!invoice) return false
   if (isBehindNode(hold, invoice))
     context.ports.log.error(
       { order: orderId, hold: hold.status },
       'the node has taken a payment, and the facts that say so are missing: was an older copy of the stores restored?',
     )
-  await recordInvoiceChange(context, slots, orderId, invoice, tip.height)
+  return recordInvoiceChange(context, slots, orderId, { settlement, invoice, height: tip.height })
 }
 
 /** Tries to reach the buyer before and at the height of the decision. The outcome is a fact, so that all replicas share it. */
 async function tryReachingBuyer(
   context: SettlementJobContext,
   orderId: string,
+  { hold }: Settlement,
   { height, hash }: HighestTip,
   servedNode: string | undefined,
-): Promise<void> {
-  const { hold } = await loadSettlement(context, orderId)
-  if (!hold.request || !isReachTryDue(hold, height) || (servedNode !== undefined && isOnOtherNode(hold, servedNode))) return
+): Promise<boolean> {
+  if (!hold.request || !isReachTryDue(hold, height) || (servedNode !== undefined && isOnOtherNode(hold, servedNode))) return false
   const outcome = await tryConnectingToBuyer(context.ports, hold.request.destination)
   // Another node behind the same address may not know the buyer's node.
   await assertBoundNode(context.ports, hold)
   // Two replicas may try at the same block with different outcomes, so the id depends on the outcome.
   const cause = `${hash} ${outcome.reached}`
   await decideNow(context, orderId, { type: 'RecordReachTry', data: { height, ...outcome } }, cause)
+  return true
 }
 
 type RoundContext = {
@@ -213,14 +239,16 @@ async function decideOrder(
   context: SettlementJobContext,
   { lastHeightSeen }: GuardState,
   orderId: string,
+  known: Settlement,
   { tip, node, servedNode }: RoundContext,
-): Promise<void> {
-  const state = await loadSettlement(context, orderId)
+): Promise<boolean> {
+  // The evidence is about the newest outpoint, so a due decision starts from the newest state.
+  const state = findDueDecision(known, tip.height) === 'none' ? known : await loadSettlement(context, orderId)
   const due = findDueDecision(state, tip.height)
   if (due !== 'last') lastHeightSeen.delete(orderId)
-  if (due === 'none') return
+  if (due === 'none') return false
   // The connected node cannot act on this order, and the order's own node may have more evidence later. Another alert reports it.
-  if (servedNode !== undefined && isOnOtherNode(state.hold, servedNode)) return
+  if (servedNode !== undefined && isOnOtherNode(state.hold, servedNode)) return false
   // Without the node no decision can be carried out, and the node's later evidence may lead to the opposite decision.
   if (due === 'last' && !node) throw nodeSilentFault()
   const outpoint = state.hold.registered?.outpoint ?? null
@@ -243,6 +271,7 @@ async function decideOrder(
   const nodeReady = node !== undefined && isNodeReady(node) && !isProofPending
   const guardData = { height: tip.height, outpoint, evidence, observedAt, nodeReady }
   await decideNow(context, orderId, { type: 'Guard', data: guardData }, tip.hash)
+  return true
 }
 
 const nodeSilentFault = (): Fault => new Fault('our own node does not answer; nothing is settled or given back before it does')

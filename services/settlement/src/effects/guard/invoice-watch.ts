@@ -77,7 +77,9 @@ async function watchInvoice(
       if (!hold.request || (hold.status !== 'requested' && hold.status !== 'open')) return
       for await (const invoice of lightning.holds.changes(hold.request.paymentHash, signal)) {
         if (invoice.state === 'open') continue
-        await recordInvoiceChange(context, slots, orderId, invoice, (await readHighestTip(context.ports)).height)
+        const { height } = await readHighestTip(context.ports)
+        const settlement = await loadSettlement(context, orderId)
+        await recordInvoiceChange(context, slots, orderId, { settlement, invoice, height })
         break
       }
     } catch (error) {
