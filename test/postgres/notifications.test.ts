@@ -37,6 +37,23 @@ async function writeAndFollow(writerUrls: readonly string[], readerUrl: string, 
   }
 }
 
+/** Listens to the notifications of a database. `end` returns their payloads. */
+async function listen(url: string): Promise<{ end(): Promise<readonly string[]> }> {
+  const payloads: string[] = []
+  const listener = new pg.Client({ connectionString: url })
+  await listener.connect()
+  listener.on('notification', ({ payload }) => void payloads.push(payload ?? ''))
+  await listener.query('listen event_log')
+  return {
+    async end() {
+      // Any earlier notification would arrive before the answer to this statement.
+      await listener.query('select')
+      await listener.end()
+      return payloads
+    },
+  }
+}
+
 /** @returns a URL of the database whose sessions send no notifications */
 async function muteNotifications(url: string): Promise<string> {
   const owner = new pg.Client({ connectionString: url })
@@ -57,19 +74,47 @@ test('a notification of the server wakes a follower without polling', async () =
 test('a follower polls if the server sends no notifications', async () => {
   const url = await createEmptyDatabase(sharedPostgres)
   const silent = await muteNotifications(url)
-  const payloads: string[] = []
-  const listener = new pg.Client({ connectionString: url })
-  await listener.connect()
-  listener.on('notification', ({ payload }) => void payloads.push(payload ?? ''))
-  await listener.query('listen event_log')
+  const listener = await listen(url)
   await writeAndFollow([silent], url, 50)
-  // Any earlier notification would arrive before the answer to this statement.
-  await listener.query('select')
-  await listener.end()
-  expect(payloads).toEqual([])
+  expect(await listener.end()).toEqual([])
 })
 
 test('a follower that hears notifications also finds events without one', async () => {
   const url = await createEmptyDatabase(sharedPostgres)
   await writeAndFollow([url, await muteNotifications(url)], url, 50)
+})
+
+test('a relay hears of the appends of its own process at once, and other processes get few notifications of them', async () => {
+  const url = await createEmptyDatabase(sharedPostgres)
+  const open = () => postgresEventStore({ logs: TEST_EVENT_LOGS, url, pollMs: AN_HOUR_MS })
+  const [writer, reader] = [await open(), await open()]
+  const listener = await listen(url)
+  const stop = new AbortController()
+  const follow = async (store: typeof writer, isRelay: boolean, received: string[]): Promise<void> => {
+    for await (const batch of store.follow({ categories: ['order'], after: 'start', isRelay, signal: stop.signal }))
+      received.push(...batch.map(({ id }) => id))
+  }
+  const [relayed, followed]: [string[], string[]] = [[], []]
+  const finished = Promise.all([follow(writer, true, relayed), follow(reader, false, followed)])
+  const appended: string[] = []
+  const since = performance.now()
+  try {
+    for (let n = 0; n < 50; n++) {
+      const id = ids.uuid()
+      appended.push(id)
+      await writer.append(`order-${n}`, 'none', [{ id, type: 'Happened', data: '{}', meta: '{}' }])
+      await waitForValue(`event ${n}`, async () => relayed.includes(id))
+    }
+    await waitForValue('the other process', async () => followed.length === appended.length)
+  } finally {
+    stop.abort()
+    await finished
+    await Promise.all([reader.close(), writer.close()])
+  }
+  expect(relayed).toEqual(appended)
+  // The first notification goes at once, the next ones half a second after the one before.
+  const most = 2 + Math.floor((performance.now() - since) / 500)
+  const notifications = await listener.end()
+  expect(notifications.length).toBeGreaterThan(0)
+  expect(notifications.length).toBeLessThanOrEqual(most)
 })

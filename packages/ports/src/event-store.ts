@@ -20,6 +20,8 @@ export type FollowOptions = {
   readonly categories: readonly string[]
   /** A position that the store has returned, exclusive; 'start' for all events. */
   readonly after: bigint | 'start'
+  /** Set by the relay of the categories. While it runs, followers in other processes may hear of an append half a second later. */
+  readonly isRelay?: boolean
   readonly signal: AbortSignal
 }
 

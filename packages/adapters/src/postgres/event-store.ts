@@ -9,8 +9,8 @@ import { checkDurable } from './durable.ts'
 import { createPostgresAppender } from './event-appender.ts'
 import { createPostgresReader } from './event-reader.ts'
 import type { EventLogs } from './event-logs.ts'
-import { listenToChannel } from './notifications.ts'
-import { openConnectionPool, type ConnectionPool, type PostgresSettings } from './pool.ts'
+import { createNotifier, listenToChannel } from './notifications.ts'
+import { openConnectionPool, type PostgresSettings } from './pool.ts'
 
 export type PostgresStoreOptions = PostgresSettings & {
   readonly logs: EventLogs
@@ -24,8 +24,6 @@ const POLL_MS = 1000
 /** Number of polls from one read to the next while notifications arrive. */
 const POLLS_PER_READ = 5
 const CHANNEL = 'event_log'
-/** The server accepts payloads of up to 8,000 bytes. */
-const MAX_PAYLOAD = 4000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 2000
 
@@ -40,7 +38,6 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
     throw error
   })
   const reader = createPostgresReader(pool, options.logs)
-  const appender = createPostgresAppender(pool, options.logs, createNotifier(pool))
   const closed = new AbortController()
   const followers = createLogFollowers({
     async page(after, max, categories) {
@@ -48,9 +45,16 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
       return { events, until: events.at(-1)?.position ?? (after === 'start' ? 0n : after) }
     },
   })
-  const notices = listenToChannel(options, CHANNEL, (grownCategories) =>
-    followers.wake(grownCategories ? new Set(grownCategories.split(',')) : undefined),
-  )
+  const notifier = createNotifier(pool, CHANNEL, followers.isRelaying)
+  const appender = createPostgresAppender(pool, options.logs, (grownCategories) => {
+    followers.wake(new Set(grownCategories))
+    notifier.notify(grownCategories)
+  })
+  const notices = listenToChannel(options, CHANNEL, (payload) => {
+    const grownCategories = payload?.split(',') ?? []
+    if (notifier.isOwn(grownCategories)) return
+    followers.wake(payload ? new Set(grownCategories) : undefined)
+  })
   let polls = 0
   const poll = setInterval(() => {
     if (!notices.isHearing() || ++polls % POLLS_PER_READ === 0) followers.wake()
@@ -63,6 +67,7 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
       follow: (followOptions) => followThroughFaults(followers.follow, followOptions, closed.signal, options.onFault),
       async stopListening() {
         clearInterval(poll)
+        notifier.close()
         followers.close()
         await notices.close()
       },
@@ -72,47 +77,20 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
   )
 }
 
-/**
- * Notifies followers of other processes about the grown categories. The notification is no part of the append's transaction,
- * because the server serialises the commits of notifying transactions in all databases. Followers also poll, so a missed
- * notification only delays them.
- */
-function createNotifier(pool: ConnectionPool): (categories: readonly string[]) => void {
-  let unsent = new Set<string>()
-  let isSending = false
-  const send = async (): Promise<void> => {
-    try {
-      while (unsent.size > 0) {
-        const payload = [...unsent].join(',')
-        unsent = new Set()
-        const values = [payload.length < MAX_PAYLOAD ? payload : '']
-        await pool.query({ name: 'tell', text: `select pg_notify('${CHANNEL}', $1)`, values })
-      }
-    } finally {
-      isSending = false
-    }
-  }
-  return (categories) => {
-    for (const category of categories) unsent.add(category)
-    if (isSending) return
-    isSending = true
-    void send().catch(() => undefined)
-  }
-}
-
 type Follow = (options: FollowOptions) => AsyncIterable<readonly StoredEvent[]>
 
 /** Follows across restarts of the server. After a fault it continues from its last position. */
 async function* followThroughFaults(
   follow: Follow,
-  { categories, after, signal }: FollowOptions,
+  options: FollowOptions,
   closed: AbortSignal,
   onFault: PostgresStoreOptions['onFault'],
 ): AsyncGenerator<readonly StoredEvent[]> {
+  const { after, signal } = options
   let position = after
   for (let tries = 0; !signal.aborted && !closed.aborted; tries++) {
     try {
-      for await (const batch of follow({ categories, after: position, signal })) {
+      for await (const batch of follow({ ...options, after: position })) {
         position = batch.at(-1)?.position ?? position
         tries = 0
         yield batch

@@ -10,7 +10,8 @@ export type FollowSource = {
 }
 
 type Follower = {
-  categories: readonly string[]
+  readonly categories: readonly string[]
+  readonly isRelay: boolean
   position: bigint | 'start'
   isWaiting: boolean
   hasMissed: boolean
@@ -34,8 +35,8 @@ export function createLogFollowers(source: FollowSource) {
     }
   }
 
-  async function* follow({ categories, after, signal }: FollowOptions): AsyncGenerator<readonly StoredEvent[]> {
-    const follower: Follower = { categories, position: after, isWaiting: false, hasMissed: false, wake: () => {} }
+  async function* follow({ categories, after, isRelay = false, signal }: FollowOptions): AsyncGenerator<readonly StoredEvent[]> {
+    const follower: Follower = { categories, isRelay, position: after, isWaiting: false, hasMissed: false, wake: () => {} }
     const interrupt = (): void => follower.wake()
     signal.addEventListener('abort', interrupt)
     followers.add(follower)
@@ -57,6 +58,9 @@ export function createLogFollowers(source: FollowSource) {
   return {
     follow,
     wake,
+    /** Whether relays in this process follow all of these categories. */
+    isRelaying: (categories: Iterable<string>): boolean =>
+      [...categories].every((category) => [...followers].some((one) => one.isRelay && one.categories.includes(category))),
     close(): void {
       closed = true
       for (const follower of followers) follower.wake()

@@ -56,7 +56,7 @@ export async function relayFacts(context: RelayContext, signal: AbortSignal): Pr
   })
   const saving = saver.run(ended.signal)
   try {
-    for await (const batch of store.follow({ categories: context.categories, after, signal })) {
+    for await (const batch of store.follow({ categories: context.categories, after, isRelay: true, signal })) {
       const since = clock.now()
       await retryUntil(
         context,
