@@ -38,7 +38,7 @@ export type CheckpointTiming = {
   readonly lostAfterMs: number
 }
 
-const DEFAULT_TIMING: CheckpointTiming = { saveEveryMs: 500, moveEveryMs: 2000, checkEveryMs: 60_000, lostAfterMs: 300_000 }
+const DEFAULT_TIMING: CheckpointTiming = { saveEveryMs: 1000, moveEveryMs: 5000, checkEveryMs: 60_000, lostAfterMs: 300_000 }
 const PAGE = 500
 
 export const createConsumerCheckpoint = (

@@ -31,7 +31,7 @@ export type RelayContext = {
 }
 
 const PAGE = 1000
-const SAVE_EVERY_MS = 500
+const SAVE_EVERY_MS = 1000
 const IDLE_MS = 60_000
 
 /**
