@@ -43,6 +43,20 @@ test('fast blocks report a lease only after the minimum idle time, and then once
   expect(reported).toHaveLength(1)
 })
 
+test('the timer reports a lease as soon as it is due, although another lease was due before', async () => {
+  const { clock, reported, idleLeases } = openFixture()
+  idleLeases.add('a', 900)
+  await clock.pass(30_000)
+  idleLeases.add('b', 900)
+  await clock.pass(1000)
+  idleLeases.onBlock(1)
+  await clock.pass(29_000)
+  expect(reported).toEqual([['a']])
+  idleLeases.remove('a')
+  await clock.pass(30_000)
+  expect(reported).toEqual([['a'], ['b']])
+})
+
 test('a slow block reports every lease, the longest unobserved first', async () => {
   const { clock, reported, idleLeases } = openFixture()
   for (const id of ['a', 'b', 'c']) idleLeases.add(id, 900)

@@ -2,6 +2,8 @@
 const MAX_LEASES_PER_BLOCK = 500
 /** The shortest time between two observations of an idle lease, since blocks of a test network may come every second. */
 const MIN_IDLE_MS = 60_000
+/** The shortest time between two reports by the timer, which spreads the observations of many leases. */
+const MIN_TIMER_MS = 15_000
 
 type IdleClock = { readonly monotonicMs: () => number; readonly sleep: (ms: number, signal: AbortSignal) => Promise<void> }
 /** `observedAt`: a timestamp of the monotonic clock. */
@@ -30,16 +32,18 @@ export function trackIdleLeases(clock: IdleClock, signal: AbortSignal, onDue: (i
     const notObserved = [...leases].filter(([, { observedAt }]) => observedAt < block.at)
     const idleSince = clock.monotonicMs() - MIN_IDLE_MS
     const isDue = ({ observedAt, endsAtHeight }: IdleLease): boolean => observedAt <= idleSince || block.height >= endsAtHeight
-    const ids = notObserved.filter(([, lease]) => isDue(lease)).map(([id]) => id)
-    onDue(ids.slice(0, MAX_LEASES_PER_BLOCK))
-    if (ids.length < notObserved.length) scheduleReport()
+    const due = notObserved.filter(([, lease]) => isDue(lease)).slice(0, MAX_LEASES_PER_BLOCK)
+    const reported = new Set(due.map(([id]) => id))
+    onDue([...reported])
+    const remaining = notObserved.filter(([id]) => !reported.has(id))
+    if (remaining.length > 0) scheduleReport(Math.min(...remaining.map(([, { observedAt }]) => observedAt + MIN_IDLE_MS)))
   }
 
   // A timer reports the remaining leases, because the next block may come much later.
-  function scheduleReport(): void {
+  function scheduleReport(at: number): void {
     if (isWaiting) return
     isWaiting = true
-    void clock.sleep(MIN_IDLE_MS, signal).then(() => {
+    void clock.sleep(Math.max(MIN_TIMER_MS, at - clock.monotonicMs()), signal).then(() => {
       isWaiting = false
       reportDue()
     })
