@@ -1,3 +1,4 @@
+import type { Invoice } from '@penstock/ports/lightning.ts'
 import { describe, expect, test } from 'vitest'
 import {
   E,
@@ -174,6 +175,35 @@ test('a payment that was not reported is found at the next block', async () => {
   expect(await runGuardRound(guardJob, { state: stateAfter(...heldHistory), tip: tipAt(900), held })).toEqual([])
 })
 
+test('a round decides about a payment that it has just recorded', async () => {
+  let isRecorded = false
+  const stateOf = () => stateAfter(...(isRecorded ? heldHistory : openHistory))
+  const onCommand = () => void (isRecorded = true)
+  const held = () => Promise.resolve([heldInvoice])
+  const scenario = { state: stateAfter(), tip: tipAt(E - 24), held, stateOf, onCommand }
+  expect(await runGuardRound(guardJob, scenario)).toMatchObject([{ type: 'RecordHeld' }, unnamed])
+})
+
+test('a due decision is about an outpoint that was registered after the round began', async () => {
+  const histories = [heldHistory]
+  const stateOf = () => stateAfter(...(histories.pop() ?? registeredHistory))
+  const output = () => Promise.resolve(undefined)
+  const scenario = { state: stateAfter(), tip: tipAt(E - 24), output, stateOf }
+  expect(await runGuardRound(guardJob, scenario)).toMatchObject([{ type: 'Guard', data: { outpoint: OUTPOINT } }])
+})
+
+test('an order that was settled during the round counts as no sign of a restored copy', async () => {
+  const histories = [heldHistory]
+  const errors: unknown[] = []
+  const stateOf = () => stateAfter(...(histories.pop() ?? settledHistory))
+  const find = () => Promise.resolve<Invoice>({ ...heldInvoice, state: 'settled' })
+  const scenario = { state: stateAfter(), tip: tipAt(900), stateOf, errors }
+  await runGuardRound(guardJob, { ...scenario, find })
+  expect(errors).toEqual([])
+  await runGuardRound(guardJob, { ...scenario, stateOf: () => stateAfter(...heldHistory), find })
+  expect(errors).toEqual([{ order: ORDER_ID, hold: 'held' }])
+})
+
 test.each([
   ['fails', failWithFault],
   ['never answers', neverAnswer],
@@ -301,14 +331,18 @@ test('evidence is gathered only for orders that wait for it', async () => {
   expect(await runGuardRound(guardJob, { state: stateAfter(...settledHistory), tip: tipAt(900), output })).toMatchObject(expected)
 })
 
-test('a round over a thousand holds reads each hold, decides the most urgent hold first, and yields between holds', async () => {
+test('a round over a thousand holds reads each hold once, decides the most urgent hold first, and yields between holds', async () => {
   const orders = [...Array.from({ length: 1000 }, (_, n) => `order ${n}`), ORDER_ID]
   const [waits, decidedAfter] = [[] as number[], [] as number[]]
-  const looked = new Set<string>()
+  const reads: string[] = []
   const turns = () => waits.filter((ms) => ms === 0).length
-  const stateOf = (orderId: string) => looked.add(orderId) && stateAfter(...(orderId === ORDER_ID ? heldHistory : openHistory))
+  const stateOf = (orderId: string) => {
+    reads.push(orderId)
+    return stateAfter(...(orderId === ORDER_ID ? heldHistory : openHistory))
+  }
   const scenario = { state: stateAfter(), tip: tipAt(E - 24), unfinished: () => Promise.resolve(orders), stateOf, waits }
   expect(await runGuardRound(guardJob, { ...scenario, onCommand: () => decidedAfter.push(turns()) })).toEqual([unnamed])
-  expect(looked.size).toBe(orders.length)
+  // A due decision reads its hold a second time.
+  expect(reads.toSorted()).toEqual([...orders, ORDER_ID].toSorted())
   expect([decidedAfter, turns()]).toEqual([[orders.length - 16], 2 * (orders.length - 16)])
 })

@@ -123,8 +123,8 @@ async function guardAll(context: SettlementJobContext, guardState: GuardState, t
 }
 
 /**
- * The states of one round. A state is read again only after a command of the round, because each command is decided at the
- * newest state anyway.
+ * The states of one round, as the round read them at its start. A state is read again after a command of the round. A change by
+ * another process in the meantime waits for the next round, and every command is decided at the newest state.
  */
 function createRoundStates(context: SettlementJobContext, read: ReadonlyMap<string, Settlement>) {
   const states = new Map(read)
@@ -202,7 +202,8 @@ async function checkInvoice(
   const { paymentHash } = hold.request
   const invoice = held.get(paymentHash) ?? (await withTimeout(clock, ANSWER_TIMEOUT_MS, lightning.holds.find(paymentHash)))
   if (!invoice) return false
-  if (isBehindNode(hold, invoice))
+  // The order may have been settled after the round read its state.
+  if (isBehindNode(hold, invoice) && isBehindNode((await loadSettlement(context, orderId)).hold, invoice))
     context.ports.log.error(
       { order: orderId, hold: hold.status },
       'the node has taken a payment, and the facts that say so are missing: was an older copy of the stores restored?',
