@@ -197,12 +197,13 @@ async function detectStall(
 }
 
 function createConsumer(kafka: Kafka, { groupId, sessionTimeoutMs }: SupervisorOptions, listener: ConsumerListener): Consumer {
+  const heartbeatInterval = Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION)
   return kafka.consumer({
     groupId,
     sessionTimeout: sessionTimeoutMs,
-    heartbeatInterval: Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION),
-    // Time for members to join a rebalance: both drain steps (handling and commit), and the running fetch.
-    rebalanceTimeout: Math.max(sessionTimeoutMs, 2 * REBALANCE_DRAIN_MS + IDLE_FETCH_WAIT_MS),
+    heartbeatInterval,
+    // A member notices a rebalance by a heartbeat, ends its fetches, drains its handlers and commits.
+    rebalanceTimeout: Math.max(sessionTimeoutMs, heartbeatInterval + IDLE_FETCH_WAIT_MS + 2 * REBALANCE_DRAIN_MS),
     maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
     metadataMaxAge: METADATA_MAX_AGE_MS,

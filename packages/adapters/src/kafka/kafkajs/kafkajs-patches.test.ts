@@ -140,7 +140,7 @@ type FetchingGroup = { readonly prototype: { fetch(this: object, nodeId: string)
 const textMessage = { offset: '7', isControlRecord: false, key: null, value: Buffer.from('text'), headers: {} }
 
 /** A member of a group, and the waits of its fetches. `records` has the records of each partition of the next responses. */
-function createReader(records: readonly (readonly object[])[]) {
+function createReader(records: readonly (readonly object[])[], sessionTimeout = 30_000) {
   const partitions = records.map((_, partition) => partition)
   const assigned = [{ topic: 't', partitions }]
   const waits: number[] = []
@@ -157,7 +157,7 @@ function createReader(records: readonly (readonly object[])[]) {
     return { responses: [{ topicName: 't', partitions: reader.records.map(readPartition) }] }
   }
   const member = {
-    sessionTimeout: 30_000,
+    sessionTimeout,
     cluster: { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch: fetchOnce }) },
     checkForStaleAssignment: () => {},
     subscriptionState: { assigned: () => assigned, isPaused: () => false, paused: () => reader.paused },
@@ -195,6 +195,17 @@ it('a fetch of an idle client waits longer for messages, until a message arrives
   reader.paused = [{}]
   await fetchMany(40)
   expect(new Set(reader.waits.slice(34))).toEqual(new Set([1000]))
+})
+
+it('a fetch of an idle client ends before its heartbeat is late, and never waits less than other fetches', async () => {
+  for (const [sessionTimeout, waitMs] of [
+    [6000, 1500],
+    [2000, 1000],
+  ]) {
+    const { reader, fetch } = createReader([[]], sessionTimeout)
+    for (let i = 0; i < 31; i++) await fetch()
+    expect(reader.waits.at(-1)).toBe(waitMs)
+  }
 })
 
 type Authenticators = new (

@@ -55,14 +55,18 @@ const brokers = (load('kafkajs/src/broker/index.js') as Class<Broker>).prototype
 const authenticators = (load('kafkajs/src/broker/saslAuthenticator/index.js') as Class<Authenticator>).prototype // its class, untyped
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
-/** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a close and of a resumed partition. */
+/** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a resumed partition. */
 export const FETCH_WAIT_MS = 1000
-/** The wait of an idle client, if its heartbeats are not due sooner. */
+/** Maximum wait of an idle client's fetch, in ms. A close or a rebalance may take that long. */
 export const IDLE_FETCH_WAIT_MS = 2500
 /** Number of consecutive empty fetches after which a client is idle. */
 const IDLE_AFTER_FETCHES = 30
-/** The client sends heartbeats between its fetches. */
+/** Heartbeats that a client sends within its session timeout. It sends them only between its fetches. */
 export const HEARTBEATS_PER_SESSION = 4
+
+/** @returns a wait after which the heartbeat is not late */
+const idleFetchWaitMs = (sessionTimeoutMs: number): number =>
+  Math.max(FETCH_WAIT_MS, Math.min(IDLE_FETCH_WAIT_MS, sessionTimeoutMs / HEARTBEATS_PER_SESSION))
 
 const UNREACHABLE = /^KafkaJS(Connection|RequestTimeout|BrokerNotFound|Lock)/
 
@@ -152,8 +156,8 @@ Object.assign(groups, {
     }
   },
   /**
-   * Fetches with a longer wait while the group is idle, because each fetch of an idle client costs both sides CPU. A message ends
-   * the wait at once. A close or a rebalance may wait for its end.
+   * Lets the fetches of an idle client wait longer for messages, because each fetch costs the client and the broker CPU. The
+   * broker answers at once when a message arrives.
    *
    * Drops the empty batches. A fetch returns a batch for each assigned partition, and kafkajs passes each of them through its
    * queue of workers, with a heartbeat.
@@ -162,10 +166,10 @@ Object.assign(groups, {
     const offsets = this.offsetManager
     const emptyFetches = emptyFetchCounts.get(this) ?? 0
     const isIdle = emptyFetches >= IDLE_AFTER_FETCHES
-    this.maxWaitTime = isIdle ? Math.min(IDLE_FETCH_WAIT_MS, this.sessionTimeout / HEARTBEATS_PER_SESSION) : FETCH_WAIT_MS
+    this.maxWaitTime = isIdle ? idleFetchWaitMs(this.sessionTimeout) : FETCH_WAIT_MS
     const batches = (await fetch.call(this, nodeId)).filter((batch) => !batch.isEmpty() || batch.isEmptyDueToFiltering())
     for (const batch of batches) fetchAssignments.set(batch, { group: this, offsets })
-    // A paused partition has messages, which the next fetch after its end has to read without a long wait.
+    // The first fetch after a pause must not wait long, because messages are waiting.
     const isEmpty = batches.length === 0 && this.subscriptionState.paused().length === 0
     emptyFetchCounts.set(this, isEmpty ? emptyFetches + 1 : 0)
     return batches
