@@ -46,6 +46,8 @@ export type Contract<
   readonly relatedTo?: Relation
   /** Facts and commands of unpaid orders, which a paid order ignores or refuses. Messages of paid orders take precedence. */
   readonly unpaid?: readonly string[]
+  /** Whether every replica of some service keeps the facts in memory, and so has to hear of each append at once. */
+  readonly isFollowedInMemory?: true
 }
 
 export type MessageData<V> = V extends Versioned<infer Schema> ? z.output<Schema> : never
@@ -98,6 +100,7 @@ export const defineContract = <const Category extends string, Facts extends Vers
     records: Readonly<Record<keyof NoInfer<Commands> & string, readonly (keyof NoInfer<Facts> & string)[]>>
     correlates?: Subject
     relatedTo?: Relation
+    isFollowedInMemory?: true
     unpaid?: readonly ((keyof NoInfer<Commands> | keyof NoInfer<Facts>) & string)[]
   },
 ): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })

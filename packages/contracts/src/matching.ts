@@ -30,6 +30,7 @@ const reservation = z.strictObject({ orderId: uuid, attempt, round: z.int().nonn
 
 /** An offer with its reservations. All competing requests for its capacity are decided in this one stream. */
 export const offerContract = defineContract('offer', 'matching', {
+  isFollowedInMemory: true,
   relatedTo: { subject: 'order', isClaim: false, field: 'offerId' },
   facts: {
     OfferCreated: v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators),
@@ -113,6 +114,7 @@ export const sellerOutcome = z.enum([
 
 /** A seller's node: whether its agent is live, its funds, and the outcomes from which its score is computed. */
 export const sellerContract = defineContract('seller', 'matching', {
+  isFollowedInMemory: true,
   relatedTo: { subject: 'order', isClaim: false, field: 'sellerPubkey' },
   facts: {
     SellerAppeared: v1(z.strictObject({ accountId: uuid, confirmedSat: amount, at: instant })),

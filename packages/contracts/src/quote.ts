@@ -90,6 +90,7 @@ export type QuoteTarget = TargetOf<typeof quoteContract>
 
 /** The capacity that one dollar buys. There is one stream per day (`price-2026-11-20`), with a fact for each change. */
 export const priceContract = defineContract('price', 'quote', {
+  isFollowedInMemory: true,
   facts: {
     PriceSet: v1(z.strictObject({ satsPerUsd: amount, usdPerUsd: z.string(), rate, fundingFees, validUntil: instant })),
     PriceWithdrawn: v1(z.strictObject({ reason: sentence })),

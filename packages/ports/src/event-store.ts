@@ -20,8 +20,11 @@ export type FollowOptions = {
   readonly categories: readonly string[]
   /** A position that the store has returned, exclusive; 'start' for all events. */
   readonly after: bigint | 'start'
-  /** Set by the relay of the categories. While it runs, followers in other processes may hear of an append half a second later. */
-  readonly isRelay?: boolean
+  /**
+   * Those categories that no other follower needs at once. While this follower runs, followers in other processes may hear of
+   * their appends half a second later.
+   */
+  readonly soleReaderOf?: readonly string[]
   readonly signal: AbortSignal
 }
 

@@ -173,6 +173,7 @@ function createConsumers<Ports>(
 const relayContextOf = <Ports>(service: Service<Ports>, { openStreams }: ServiceRuntime<Ports>) => ({
   service: service.name,
   categories: service.aggregates.map(({ contract }) => contract.category),
+  onlyRelayed: service.aggregates.flatMap(({ contract }) => (contract.isFollowedInMemory ? [] : [contract.category])),
   openStreams,
 })
 

@@ -22,6 +22,12 @@ test('every contract is owned by a service of the registry that has its aggregat
   expect(owned.toSorted()).toEqual(contracts.map(({ category, owner }) => `${category} of ${owner}`).toSorted())
 })
 
+test('the contracts name the facts that services follow in memory', () => {
+  const followed = streamServices.flatMap(({ create }) => create().memoryViews.flatMap(({ from }) => from))
+  const named = contracts.flatMap(({ category, isFollowedInMemory }) => (isFollowedInMemory ? category : []))
+  expect(named.toSorted()).toEqual([...new Set(followed.map(({ category }) => category))].toSorted())
+})
+
 test('one service is public, and each secret key belongs to one service', () => {
   expect(services.flatMap((service) => ('isPublic' in service ? service.name : []))).toEqual(['gateway'])
   const namesWith = (port: ServicePort) =>

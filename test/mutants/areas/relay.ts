@@ -8,8 +8,8 @@ export const relayMutants = createMutants('relay', [
     description:
       'The relay stores a batch as published before publishing it: a crash in between loses facts, and an order stops for ever.',
     file: `${src}/consumers/relay.ts`,
-    text: `    for await (const batch of store.follow({ categories: context.categories, after, isRelay: true, signal })) {\n`,
-    replacement: `    for await (const batch of store.follow({ categories: context.categories, after, isRelay: true, signal })) {\n      progressBuffer.note(batch)\n`,
+    text: `    for await (const batch of store.follow({ categories, after, soleReaderOf, signal })) {\n`,
+    replacement: `    for await (const batch of store.follow({ categories, after, soleReaderOf, signal })) {\n      progressBuffer.note(batch)\n`,
   },
   {
     id: 'position-behind-its-batch',

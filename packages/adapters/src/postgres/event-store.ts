@@ -45,7 +45,7 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
       return { events, until: events.at(-1)?.position ?? (after === 'start' ? 0n : after) }
     },
   })
-  const notifier = createNotifier(pool, CHANNEL, followers.isRelaying)
+  const notifier = createNotifier(pool, CHANNEL, followers.areReadHere)
   const appender = createPostgresAppender(pool, options.logs, (grownCategories) => {
     followers.wake(new Set(grownCategories))
     notifier.notify(grownCategories)
@@ -67,11 +67,13 @@ export async function postgresEventStore(options: PostgresStoreOptions): Promise
       follow: (followOptions) => followThroughFaults(followers.follow, followOptions, closed.signal, options.onFault),
       async stopListening() {
         clearInterval(poll)
-        notifier.close()
         followers.close()
         await notices.close()
       },
-      disconnect: () => pool.end(),
+      async disconnect() {
+        await notifier.close()
+        await pool.end()
+      },
     },
     closed,
   )

@@ -9,8 +9,8 @@ const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 2000
 /** The server accepts payloads of up to 8,000 bytes. */
 const MAX_PAYLOAD = 4000
-/** The time between two notifications while no other process waits for them. Each of them wakes every listening process. */
-const RELAYED_EVERY_MS = 500
+/** Shortest time in ms between two notifications that are not urgent, because a notification wakes every listening process. */
+const NOT_URGENT_EVERY_MS = 500
 
 /**
  * Listens to a channel of the server on a separate connection, and reopens a lost connection. Callers must not depend on
@@ -76,50 +76,55 @@ export function listenToChannel(
  * Notifies followers of other processes about the grown categories. The notification is no part of the append's transaction,
  * because the server serialises the commits of notifying transactions in all databases. Followers also poll, so a missed
  * notification only delays them.
- * @param isRelaying whether this process relays these categories, so that the followers of other processes are not urgent
+ * @param areReadHere whether no follower in another process needs these categories at once
  */
 export function createNotifier(
   pool: Pick<ConnectionPool, 'query'>,
   channel: string,
-  isRelaying: (categories: Iterable<string>) => boolean,
+  areReadHere: (categories: Iterable<string>) => boolean,
 ) {
   // The previous release ignores an unknown category.
   const ownMark = `from ${randomUUID()}`
   let unsent = new Set<string>()
   let lastSentAt = Number.NEGATIVE_INFINITY
   let isDue = false
-  let isSending = false
+  let isClosed = false
+  let sending: Promise<void> | undefined
   let delayed: NodeJS.Timeout | undefined
 
-  async function sendDue(): Promise<void> {
+  function sendNow(): void {
     clearTimeout(delayed)
     delayed = undefined
     isDue = true
-    if (isSending) return
-    isSending = true
-    try {
-      while (isDue) {
-        const payload = [...unsent, ownMark].join(',')
-        unsent = new Set()
-        isDue = false
-        lastSentAt = systemClock.monotonicMs()
-        const values = [payload.length < MAX_PAYLOAD ? payload : '']
-        await pool.query({ name: 'tell', text: `select pg_notify('${channel}', $1)`, values })
-      }
-    } finally {
-      isSending = false
+    sending ??= sendDue()
+      .catch(() => undefined)
+      .finally(() => (sending = undefined))
+  }
+  async function sendDue(): Promise<void> {
+    while (isDue) {
+      const payload = [...unsent, ownMark].join(',')
+      unsent = new Set()
+      isDue = false
+      lastSentAt = systemClock.monotonicMs()
+      const values = [payload.length < MAX_PAYLOAD ? payload : '']
+      await pool.query({ name: 'tell', text: `select pg_notify('${channel}', $1)`, values })
     }
   }
-  const sendNow = (): void => void sendDue().catch(() => undefined)
   return {
     notify(categories: readonly string[]): void {
+      if (isClosed) return
       for (const category of categories) unsent.add(category)
-      const waitMs = isRelaying(unsent) ? lastSentAt + RELAYED_EVERY_MS - systemClock.monotonicMs() : 0
+      const waitMs = areReadHere(unsent) ? lastSentAt + NOT_URGENT_EVERY_MS - systemClock.monotonicMs() : 0
       if (waitMs <= 0) sendNow()
       else delayed ??= setTimeout(sendNow, waitMs)
     },
     /** Whether this process sent the notification. Its own followers were woken by the append. */
     isOwn: (grownCategories: readonly string[]): boolean => grownCategories.includes(ownMark),
-    close: (): void => clearTimeout(delayed),
+    /** Sends what is unsent. */
+    async close(): Promise<void> {
+      isClosed = true
+      if (unsent.size > 0) sendNow()
+      await sending
+    },
   }
 }

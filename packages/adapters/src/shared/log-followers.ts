@@ -11,7 +11,7 @@ export type FollowSource = {
 
 type Follower = {
   readonly categories: readonly string[]
-  readonly isRelay: boolean
+  readonly soleReaderOf: readonly string[]
   position: bigint | 'start'
   isWaiting: boolean
   hasMissed: boolean
@@ -35,8 +35,13 @@ export function createLogFollowers(source: FollowSource) {
     }
   }
 
-  async function* follow({ categories, after, isRelay = false, signal }: FollowOptions): AsyncGenerator<readonly StoredEvent[]> {
-    const follower: Follower = { categories, isRelay, position: after, isWaiting: false, hasMissed: false, wake: () => {} }
+  async function* follow({
+    categories,
+    after,
+    soleReaderOf = [],
+    signal,
+  }: FollowOptions): AsyncGenerator<readonly StoredEvent[]> {
+    const follower: Follower = { categories, soleReaderOf, position: after, isWaiting: false, hasMissed: false, wake: () => {} }
     const interrupt = (): void => follower.wake()
     signal.addEventListener('abort', interrupt)
     followers.add(follower)
@@ -58,9 +63,9 @@ export function createLogFollowers(source: FollowSource) {
   return {
     follow,
     wake,
-    /** Whether relays in this process follow all of these categories. */
-    isRelaying: (categories: Iterable<string>): boolean =>
-      [...categories].every((category) => [...followers].some((one) => one.isRelay && one.categories.includes(category))),
+    /** Whether each of these categories has its sole reader in this process. */
+    areReadHere: (categories: Iterable<string>): boolean =>
+      [...categories].every((category) => [...followers].some(({ soleReaderOf }) => soleReaderOf.includes(category))),
     close(): void {
       closed = true
       for (const follower of followers) follower.wake()

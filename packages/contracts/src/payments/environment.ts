@@ -17,6 +17,7 @@ const environment = z.strictObject({
 
 /** A team's space for wallets, transactions and keys. Deleting it ends its keys, and hides its wallets and transactions. */
 export const environmentContract = defineContract('environment', 'payments', {
+  isFollowedInMemory: true,
   facts: { EnvironmentCreated: v1(environment), EnvironmentDeleted: v1(noData) },
   commands: {
     CreateEnvironment: { ...v1(environment), from: ['gateway'] },

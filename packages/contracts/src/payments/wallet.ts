@@ -7,6 +7,7 @@ const wallet = walletReference.omit({ walletId: true }).extend({ nameRecord: uui
 
 /** Holds one asset. Its balance is the sum of its transactions. */
 export const walletContract = defineContract('wallet', 'payments', {
+  isFollowedInMemory: true,
   facts: { WalletCreated: v1(wallet), WalletDeleted: v1(noData) },
   commands: {
     CreateWallet: { ...v1(wallet), from: ['gateway'] },

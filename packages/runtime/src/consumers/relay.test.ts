@@ -48,7 +48,7 @@ async function startRelay(
     get: (target, name): unknown => (name === 'transaction' ? transaction : Reflect.get(target, name)),
   })
   const stop = new AbortController()
-  const own = { service: 'settlement', categories: ['payhash'], openStreams: index }
+  const own = { service: 'settlement', categories: ['payhash'], onlyRelayed: ['payhash'], openStreams: index }
   const running = relayFacts({ ...platform, ...own, bus: { ...platform.bus, publish }, views: { ...views, db } }, stop.signal)
   // Marks a rejection as handled, so that a test can await `running` later.
   running.catch(() => undefined)
@@ -160,6 +160,12 @@ test('at a start, streams with unrelayed facts are open, whatever the number of 
   await appendFacts(store, 'y')
   const index = trackOpenStreams(platform.views, 'settlement')
   index.recordRun('payhash-x', { revision: 999, pendingStep: 'nothing' })
-  await recordUnrelayedStreams({ ...platform, service: 'settlement', categories: ['payhash'], openStreams: index })
+  await recordUnrelayedStreams({
+    ...platform,
+    service: 'settlement',
+    categories: ['payhash'],
+    onlyRelayed: [],
+    openStreams: index,
+  })
   assert.deepEqual([...(await index.listBehind(ANY_TIME, 9))].toSorted(), ['payhash-x', 'payhash-y'])
 })

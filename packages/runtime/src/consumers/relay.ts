@@ -19,6 +19,8 @@ import type { OpenStreams } from '../processes/open-streams.ts'
 export type RelayContext = {
   readonly service: string
   readonly categories: readonly string[]
+  /** Those categories that no service follows in memory. */
+  readonly onlyRelayed: readonly string[]
   readonly store: EventStore
   readonly bus: Bus
   readonly views: Views
@@ -39,7 +41,7 @@ const IDLE_MS = 60_000
  * crash in between, the batch is published again, and consumers drop repeated facts.
  */
 export async function relayFacts(context: RelayContext, signal: AbortSignal): Promise<void> {
-  const { service, store, bus, clock, log } = context
+  const { service, store, bus, clock, log, categories, onlyRelayed: soleReaderOf } = context
   const { position: after } = await context.progress.load(relayConsumerName(service))
   const progressBuffer = createProgressBuffer(context)
   const ended = new AbortController()
@@ -56,7 +58,7 @@ export async function relayFacts(context: RelayContext, signal: AbortSignal): Pr
   })
   const saving = saver.run(ended.signal)
   try {
-    for await (const batch of store.follow({ categories: context.categories, after, isRelay: true, signal })) {
+    for await (const batch of store.follow({ categories, after, soleReaderOf, signal })) {
       const since = clock.now()
       await retryUntil(
         context,
