@@ -97,18 +97,26 @@ export function createNotifier(
     delayed = undefined
     isDue = true
     sending ??= sendDue()
-      .catch(() => undefined)
-      .finally(() => (sending = undefined))
   }
   async function sendDue(): Promise<void> {
-    while (isDue) {
-      const payload = [...unsent, ownMark].join(',')
-      unsent = new Set()
-      isDue = false
-      lastSentAt = systemClock.monotonicMs()
-      const values = [payload.length < MAX_PAYLOAD ? payload : '']
-      await pool.query({ name: 'tell', text: `select pg_notify('${channel}', $1)`, values })
+    try {
+      while (isDue) {
+        isDue = false
+        await sendOnce()
+      }
+    } catch {
+      // The followers poll.
+    } finally {
+      // In the same turn as the last check of `isDue`, so that a later call starts a new loop.
+      sending = undefined
     }
+  }
+  async function sendOnce(): Promise<void> {
+    const payload = [...unsent, ownMark].join(',')
+    unsent = new Set()
+    lastSentAt = systemClock.monotonicMs()
+    const values = [payload.length < MAX_PAYLOAD ? payload : '']
+    await pool.query({ name: 'tell', text: `select pg_notify('${channel}', $1)`, values })
   }
   return {
     notify(categories: readonly string[]): void {
