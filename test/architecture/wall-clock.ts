@@ -6,7 +6,7 @@ const WALL_CLOCK_ARITHMETIC = /\bDate\.now\b|\bnow\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>
 
 /** Files and folders that may calculate with the wall clock, with the reason. Most calculate with a stored instant. */
 const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
-  ['packages/adapters/src/kafka/kafkajs/kafkajs-patches.ts', 'kafkajs stores a wall-clock instant'],
+  ['packages/adapters/src/kafka/kafkajs/request-queue-patch.ts', 'kafkajs stores a wall-clock instant'],
   ['packages/adapters/src/lnd/channels/utxo-locks.ts', 'lnd expects the instant at which a lock expires'],
   ['packages/adapters/src/lnd/probe.ts', 'lnd lists payments since an instant'],
   ['packages/adapters/src/deterministic/', 'the time of the simulated world and of its databases'],

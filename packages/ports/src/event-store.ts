@@ -21,7 +21,7 @@ export type FollowOptions = {
   /** A position that the store has returned, exclusive; 'start' for all events. */
   readonly after: bigint | 'start'
   /**
-   * Those categories that no other follower needs at once. While this follower runs, followers in other processes may hear of
+   * Categories that no other follower needs at once. While this follower runs, followers in other processes may hear of
    * their appends half a second later.
    */
   readonly soleReaderOf?: readonly string[]

@@ -19,7 +19,7 @@ import type { OpenStreams } from '../processes/open-streams.ts'
 export type RelayContext = {
   readonly service: string
   readonly categories: readonly string[]
-  /** Those categories that no service follows in memory. */
+  /** Categories of this service that no service follows in memory. */
   readonly onlyRelayed: readonly string[]
   readonly store: EventStore
   readonly bus: Bus
