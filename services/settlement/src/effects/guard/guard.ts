@@ -1,4 +1,3 @@
-import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Invoice, NodeInfo } from '@penstock/ports/lightning.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
@@ -10,7 +9,8 @@ import { isUndecided } from '../../payout/withholding.decide.ts'
 import type { SettlementPorts } from '../ports.ts'
 import { readHighestTip, type HighestTip } from '../highest-tip.ts'
 import { tryConnectingToBuyer } from '../connect-to-buyer.ts'
-import { gatherHoldEvidence, type EvidenceObservation, mayProofAppear, observeOnceAnnounced } from '../prove-channel.ts'
+import { mayProofAppear, observeOnceAnnounced } from '../prove-channel.ts'
+import { gatherEvidenceWithRetries } from './current-evidence.ts'
 import { isBehindNode } from './reconcile.ts'
 import {
   type GuardState,
@@ -24,13 +24,13 @@ import {
 import { assertBoundNode, isOnOtherNode, isNodeReady, readNodeInfo, logOrdersOnOtherNode } from '../node-binding.ts'
 import { decideNow, type SettlementJobContext, syncPeerSlots, recordInvoiceChange, loadSettlement } from '../stream-access.ts'
 import type { PeerSlots } from './peer-slots.ts'
+import { createRoundStates } from './round-states.ts'
 
 const CONCURRENCY = 16
 /** Timeout of each call to the node or the chain: a call without an answer must not stop the round or the other holds. */
 const ANSWER_TIMEOUT_MS = 10_000
 /** Tries at the last height, so that neither a short failure nor a replica without evidence loses a payment. */
 const LAST_HEIGHT_TRIES = 3
-const RETRY_DELAY_MS = 3000
 const ROUND_INTERVAL_MS = 30_000
 /** A node uses a channel only some moments after the block with the last needed confirmation, or after its own start. */
 const PROOF_WAIT_MS = 30_000
@@ -120,22 +120,6 @@ async function guardAll(context: SettlementJobContext, guardState: GuardState, t
   })
   // A round with a failure must not count as complete, because no other metric shows that holds are unguarded.
   if (held && isListed && states.size === orders.length && failed === 0) completeRound(guardState, context.ports.clock.now())
-}
-
-/**
- * The states of one round, as the round read them at its start. A state is read again after a command of the round. A change by
- * another process in the meantime waits for the next round, and every command is decided at the newest state.
- */
-function createRoundStates(context: SettlementJobContext, read: ReadonlyMap<string, Settlement>) {
-  const states = new Map(read)
-  return {
-    /** @param act returns whether it decided a command */
-    async update(orderId: string, act: (state: Settlement) => Promise<boolean>): Promise<void> {
-      const state = states.get(orderId) ?? (await loadSettlement(context, orderId))
-      states.delete(orderId)
-      if (!(await act(state))) states.set(orderId, state)
-    },
-  }
 }
 
 /** Logs each order whose payout needs an operator's decision, once while this process runs. */
@@ -284,36 +268,6 @@ function findDueDecision(state: Settlement, height: number): 'none' | 'some' | '
   if (hold.status !== 'held') return 'none'
   if (height >= (lastHeightOfHold(hold) ?? Number.MAX_SAFE_INTEGER)) return 'last'
   return hold.registered && hold.settlementWanted?.outpoint === hold.registered.outpoint ? 'some' : 'none'
-}
-
-/** `evidence` is null if no outpoint is recorded, or if every try failed. `observedAt` is the start of the last try. */
-async function gatherEvidenceWithRetries(
-  { ports }: SettlementJobContext,
-  orderId: string,
-  { hold }: Settlement,
-  tip: HighestTip,
-  tries: number,
-): Promise<EvidenceObservation> {
-  for (let left = tries - 1; ; left--) {
-    const observedAt = ports.clock.monotonicMs()
-    try {
-      return { evidence: requireCurrentEvidence(await gatherHoldEvidence(ports, hold), tip, left), observedAt }
-    } catch (error) {
-      ports.log.error({ order: orderId, left, reason: String(error) }, 'guard: reading channel evidence failed')
-      if (left === 0) return { evidence: null, observedAt }
-      await ports.clock.sleep(RETRY_DELAY_MS)
-    }
-  }
-}
-
-/**
- * Refuses evidence from an older block, because a newer block may contain the funding. At the last try, a funding that the
- * evidence shows in a block counts nevertheless. @throws Fault
- */
-function requireCurrentEvidence(evidence: EvidenceData | null, { height }: HighestTip, left: number): EvidenceData | null {
-  if (!evidence || evidence.tipHeight >= height) return evidence
-  if (left === 0 && evidence.output && evidence.output.height !== null) return evidence
-  throw new Fault(`the chain source is at height ${evidence.tipHeight}, but the chain is at ${height}`)
 }
 
 /**
