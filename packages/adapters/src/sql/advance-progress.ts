@@ -1,5 +1,6 @@
 import type { ConsumerProgress, StreamProgress } from '@penstock/ports/progress.ts'
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
+import { keepTexts } from './statement-texts.ts'
 
 export type StreamProgressTable = {
   progress_streams: { consumer: string; stream: string; revision: number; position: number }
@@ -45,25 +46,20 @@ function dropRepeats<T extends StreamProgress>(reached: readonly T[]): readonly 
 
 /** Creates an upsert of at most one event of each stream. It returns the streams that it has advanced. */
 function createUpsert(tables: Kysely<StreamProgressTable>) {
-  const texts = new Map<number, string>()
-  const compile = (rowCount: number): string =>
-    tables
-      .insertInto('progress_streams')
-      .values(Array.from({ length: rowCount }, () => ({ consumer: '', stream: '', revision: 0, position: 0 })))
-      .onConflict((conflict) =>
-        conflict
-          .columns(['consumer', 'stream'])
-          .doUpdateSet((row) => ({ revision: row.ref('excluded.revision'), position: row.ref('excluded.position') }))
-          .whereRef('progress_streams.revision', '<', 'excluded.revision'),
-      )
-      .returning('stream')
-      .compile().sql
-  // Every transaction of every view runs this statement, and compiling it costs more than running it.
-  const textOf = (rowCount: number): string => {
-    const text = texts.get(rowCount) ?? compile(rowCount)
-    texts.set(rowCount, text)
-    return text
-  }
+  const textOf = keepTexts(
+    (rowCount) =>
+      tables
+        .insertInto('progress_streams')
+        .values(Array.from({ length: rowCount }, () => ({ consumer: '', stream: '', revision: 0, position: 0 })))
+        .onConflict((conflict) =>
+          conflict
+            .columns(['consumer', 'stream'])
+            .doUpdateSet((row) => ({ revision: row.ref('excluded.revision'), position: row.ref('excluded.position') }))
+            .whereRef('progress_streams.revision', '<', 'excluded.revision'),
+        )
+        .returning('stream')
+        .compile().sql,
+  )
 
   return async (consumer: string, events: readonly StreamProgress[], trx: Transaction<object>): Promise<ReadonlySet<string>> => {
     // All transactions lock the streams in the same order, so that two replicas cannot wait for each other.

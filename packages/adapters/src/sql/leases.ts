@@ -1,6 +1,7 @@
 import type { Leases } from '@penstock/ports/leases.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
+import { keepTexts } from './statement-texts.ts'
 
 type LeaseTable = { leases: { name: string; owner: string; expires_at: number } }
 
@@ -48,8 +49,7 @@ export async function sqlLeases(views: Views, now: () => number | RawBuilder<num
 
 /** @returns a function that returns the names of the acquired leases */
 function createAcquirer(db: Kysely<LeaseTable>, now: () => number | RawBuilder<number>) {
-  const texts = new Map<number, string>()
-  const compile = (rowCount: number): string => {
+  const textOf = keepTexts((rowCount) => {
     const instant = sql<number>`${now()}`
     return db
       .insertInto('leases')
@@ -68,13 +68,7 @@ function createAcquirer(db: Kysely<LeaseTable>, now: () => number | RawBuilder<n
       )
       .returning('name')
       .compile().sql
-  }
-  // A process renews its leases every second for ever, and compiling the statement costs more than running it.
-  const textOf = (rowCount: number): string => {
-    const text = texts.get(rowCount) ?? compile(rowCount)
-    texts.set(rowCount, text)
-    return text
-  }
+  })
 
   return async (acquisitions: readonly Acquisition[]): Promise<ReadonlySet<string>> => {
     // A number is a parameter, and an expression is a part of the text.
