@@ -6,7 +6,6 @@ import type { Assignment, Consumer, EachBatchHandler, Kafka } from 'kafkajs'
 import { type BusLog, endlessRetry, METADATA_MAX_AGE_MS } from '../client.ts'
 import { recordAssignment } from '../kafka-metrics.ts'
 import {
-  FETCH_WAIT_MS,
   HEARTBEATS_PER_SESSION,
   IDLE_FETCH_WAIT_MS,
   type RebalanceListener,
@@ -204,7 +203,6 @@ function createConsumer(kafka: Kafka, { groupId, sessionTimeoutMs }: SupervisorO
     heartbeatInterval,
     // A member notices a rebalance by a heartbeat, ends its fetches, drains its handlers and commits.
     rebalanceTimeout: Math.max(sessionTimeoutMs, heartbeatInterval + IDLE_FETCH_WAIT_MS + 2 * REBALANCE_DRAIN_MS),
-    maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
     metadataMaxAge: METADATA_MAX_AGE_MS,
     retry: { ...endlessRetry, restartOnFailure: async () => false },

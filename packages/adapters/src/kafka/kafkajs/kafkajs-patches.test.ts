@@ -46,7 +46,9 @@ type Group = new (options: object) => {
   joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
 }
-const group = load('kafkajs/src/consumer/consumerGroup.js') as Group & { readonly prototype: { recoverFromFetch: Recover } } // untyped
+type Fetch = (this: object, nodeId: string) => Promise<readonly { readonly topic: string; readonly partition: number }[]>
+type Groups = Group & { readonly prototype: { readonly recoverFromFetch: Recover; readonly fetch: Fetch } }
+const group = load('kafkajs/src/consumer/consumerGroup.js') as Groups // untyped
 
 it('a member ends when its topic is deleted, and joins again when a partition has a new leader', async () => {
   const calls: string[] = []
@@ -134,9 +136,6 @@ it('concurrent joins by the fetch loops of several brokers share one join', asyn
   await nextJoin
 })
 
-type FetchedBatch = { readonly topic: string; readonly partition: number }
-type FetchingGroup = { readonly prototype: { fetch(this: object, nodeId: string): Promise<readonly FetchedBatch[]> } }
-
 const textMessage = { offset: '7', isControlRecord: false, key: null, value: Buffer.from('text'), headers: {} }
 
 /** A member of a group, and the waits of its fetches. `records` has the records of each partition of the next responses. */
@@ -168,8 +167,7 @@ function createReader(records: readonly (readonly object[])[], sessionTimeout = 
     getActiveTopicPartitions: () => ({ t: new Set(partitions) }),
     preferredReadReplicasPerTopicPartition: {},
   }
-  const fetchingGroup = group as unknown as FetchingGroup // the patched method
-  return { reader, fetch: () => fetchingGroup.prototype.fetch.call(member, '1') }
+  return { reader, fetch: () => group.prototype.fetch.call(member, '1') }
 }
 
 it('a fetch returns no empty batches, which would pass through the queue of workers', async () => {

@@ -56,7 +56,7 @@ const authenticators = (load('kafkajs/src/broker/saslAuthenticator/index.js') as
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
 /** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a resumed partition. */
-export const FETCH_WAIT_MS = 1000
+const FETCH_WAIT_MS = 1000
 /** Maximum wait of an idle client's fetch, in ms. A close or a rebalance may take that long. */
 export const IDLE_FETCH_WAIT_MS = 2500
 /** Number of consecutive empty fetches after which a client is idle. */
@@ -156,8 +156,8 @@ Object.assign(groups, {
     }
   },
   /**
-   * Lets the fetches of an idle client wait longer for messages, because each fetch costs the client and the broker CPU. The
-   * broker answers at once when a message arrives.
+   * Sets the wait of the fetch. An idle client waits longer for messages, because each fetch costs the client and the broker CPU.
+   * The broker answers at once when a message arrives.
    *
    * Drops the empty batches. A fetch returns a batch for each assigned partition, and kafkajs passes each of them through its
    * queue of workers, with a heartbeat.
