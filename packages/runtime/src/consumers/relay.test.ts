@@ -160,12 +160,6 @@ test('at a start, streams with unrelayed facts are open, whatever the number of 
   await appendFacts(store, 'y')
   const index = trackOpenStreams(platform.views, 'settlement')
   index.recordRun('payhash-x', { revision: 999, pendingStep: 'nothing' })
-  await recordUnrelayedStreams({
-    ...platform,
-    service: 'settlement',
-    categories: ['payhash'],
-    onlyRelayed: [],
-    openStreams: index,
-  })
+  await recordUnrelayedStreams({ ...platform, service: 'settlement', categories: ['payhash'], openStreams: index })
   assert.deepEqual([...(await index.listBehind(ANY_TIME, 9))].toSorted(), ['payhash-x', 'payhash-y'])
 })

@@ -127,7 +127,7 @@ function createProgressBuffer({ service, views, openStreams, progress, clock }: 
 }
 
 /** Records streams with unrelayed facts as open at a start, so that recovery and the guard of holds do not wait for the bus. */
-export async function recordUnrelayedStreams(context: Omit<RelayContext, 'bus' | 'log'>): Promise<void> {
+export async function recordUnrelayedStreams(context: Omit<RelayContext, 'onlyRelayed' | 'bus' | 'log'>): Promise<void> {
   const { service, store, views, progress, openStreams, clock } = context
   let { position: after } = await progress.load(relayConsumerName(service))
   for (;;) {
