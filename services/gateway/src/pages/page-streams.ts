@@ -36,6 +36,8 @@ export function openPageStreams({ views, waiters, clock, closing }: Gateway): Pa
     response.write(`retry: 2000\n\n${CHANGED_EVENT}`)
     while (!isEnded() && isOpenStatus(current.order.status)) {
       const findChange = async () => {
+        // The database may be closed once the service stops.
+        if (isEnded()) return current
         const now = await findStoredOrder(views, id)
         return isEnded() || (now && computePageVersion(now) !== computePageVersion(current)) ? (now ?? current) : undefined
       }
