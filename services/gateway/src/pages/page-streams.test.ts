@@ -4,7 +4,7 @@ import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, test, vi } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../market/fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { mountPageRoutes } from './routes.ts'
@@ -88,4 +88,15 @@ test('a stream does not prevent the service from stopping', async () => {
   market.stop()
   clock.skip(SECOND_MS) // a stream notices the end of the service once per second
   assert.ok((await body).includes('event: changed'))
+})
+
+test('a stream reads no order after the service has stopped, because the database may be closed', async () => {
+  const { token } = await buy()
+  const body = (await open(`/orders/${token}/events`)).text()
+  // Every read of an order begins with this call.
+  const reads = vi.spyOn(market.gateway.views.db, '$extendTables')
+  market.stop()
+  clock.skip(SECOND_MS)
+  await body
+  assert.equal(reads.mock.calls.length, 0)
 })
