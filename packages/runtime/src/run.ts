@@ -17,7 +17,7 @@ import { createReactor } from './consumers/react.ts'
 import { createServiceReader } from './observability/service-gauges.ts'
 import { recordUnrelayedStreams, relayFacts } from './consumers/relay.ts'
 import { createRepublisher } from './consumers/republish.ts'
-import type { ServiceJob, Service, ServiceContext } from './service.ts'
+import { listFollowedContracts, type ServiceJob, type Service, type ServiceContext } from './service.ts'
 import { recoverStreams } from './processes/recovery.ts'
 import { fireTimers } from './processes/fire-timers.ts'
 import { migrateOpenStreams } from './processes/open-streams.ts'
@@ -157,7 +157,7 @@ function createConsumers<Ports>(
   context: ServiceRuntime<Ports>['reactContext'],
   platform: Platform,
 ): readonly Consumer[] {
-  const reactors = [...groupByOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
+  const reactors = [...groupByOwner(listFollowedContracts(service))].map(([owner, contracts]) =>
     createReactor(context, owner, contracts, service.reactions),
   )
   const projectors = service.projections.flatMap((projection) => {
@@ -186,7 +186,7 @@ function startLoops<Ports>(
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (service.aggregates.length === 0) return []
-  const { decide, paidFirst, advance, basePorts, timerIndex } = core
+  const { decide, paidFirst, advance, basePorts, timerIndex, handledCommands } = core
   const loopContext = { ...relayContextOf(service, core), timers: platform.timers, basePorts }
   const relayWhileHeld = async (held: AbortSignal): Promise<void> => {
     relayLeaseHeld.set({ component: service.name }, 1)
@@ -205,7 +205,7 @@ function startLoops<Ports>(
       signal,
     ),
     keepRunning(
-      { name: 'sweep', run: (_, stop) => recoverStreams({ ...loopContext, runProcess: advance }, stop) },
+      { name: 'sweep', run: (_, stop) => recoverStreams({ ...loopContext, handledCommands, runProcess: advance }, stop) },
       core.context,
       signal,
     ),

@@ -9,6 +9,7 @@ import { handleCommand, type HandledCommand, type HandlerContext, prepareCommand
 import { commandsDropped, commandsHandled, commandsLate, commandSeconds, messagesParked } from './observability/metrics.ts'
 import { commandFromBus, type CommandMessage, eventTopic, outcomeToBus } from './commands/messages.ts'
 import { isUnpaid, paidFirstOf } from './commands/paid-first.ts'
+import { createAcknowledgements } from './consumers/acknowledgements.ts'
 import type { ReactorContext } from './consumers/react.ts'
 import type { Platform } from './platform.ts'
 import type { Aggregate, Service, ServiceContext } from './service.ts'
@@ -18,6 +19,7 @@ import { createTimerIndex } from './processes/timer-index.ts'
 import { parseSpanId } from './observability/trace-ids.ts'
 import { subjectFieldOf, streamAttributes, type SpanResult, withSpan } from './observability/tracing.ts'
 import { createKeyedMutex } from '@penstock/kernel/mutex.ts'
+import { trackHandledCommands } from './processes/handled-commands.ts'
 import { trackOpenStreams } from './processes/open-streams.ts'
 import { NewerVersionFault } from './commands/upcast.ts'
 import { reportNewerVersion } from './commands/newer-version.ts'
@@ -35,6 +37,8 @@ export function createServiceRuntime<Ports>(
   const timers = createTimerIndex(platform.timers, service.name)
   const streams = createStreamCache(platform.store, (stream) => timers.forget(stream))
   const openStreams = trackOpenStreams(platform.views, service.name)
+  const hasSentUntilHandled = service.aggregates.some(({ sentUntilHandled = [] }) => sentUntilHandled.length > 0)
+  const handledCommands = hasSentUntilHandled ? trackHandledCommands(platform.views, service.name) : undefined
   const running = createEffectRunner(ports, signal)
   const own = (category: string) => findAggregate(aggregates, service.name, category)
   const decideAtStream = createCommandDecider({ service: service.name, store: platform.store, streams, ports, signal }, own)
@@ -51,7 +55,7 @@ export function createServiceRuntime<Ports>(
       toSpanResult,
     )
   const paidFirst = paidFirstOf(platform.bus, ports.clock)
-  const shared = { service: service.name, ports, bus: platform.bus, streams, openStreams, paidFirst, decide }
+  const shared = { service: service.name, ports, bus: platform.bus, streams, openStreams, handledCommands, paidFirst, decide }
   const runProcess: ProcessRunner = createProcessRunner({ ...shared, aggregates, timers, effects: running, signal })
   const withLease: ServiceContext<Ports>['withLease'] = (name, work, stop) =>
     runUnderLease(platform, `${service.name}.${name}`, work, stop)
@@ -59,6 +63,7 @@ export function createServiceRuntime<Ports>(
   const reactContext: ReactorContext = {
     service: service.name,
     owns: (category) => aggregates.has(category),
+    acknowledgements: handledCommands && createAcknowledgements(service.aggregates, handledCommands),
     bus: platform.bus,
     basePorts: ports,
     decide,
@@ -71,6 +76,7 @@ export function createServiceRuntime<Ports>(
     context,
     reactContext,
     openStreams,
+    handledCommands,
     timerIndex: timers,
     contractOf: (category: string): Contract | undefined => aggregates.get(category)?.contract,
     decide,
@@ -79,6 +85,7 @@ export function createServiceRuntime<Ports>(
       // The next start continues an effect that does not end in time, as after a crash.
       await Promise.race([running.close(), ports.clock.sleep(EFFECTS_END_WITHIN_MS)])
       await openStreams.flush(ports.clock.now())
+      await handledCommands?.flush(ports.clock.now())
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { CommandDataByName, CommandName } from '@penstock/contracts/contracts.ts'
+import { type CommandDataByName, type CommandName, contractOf } from '@penstock/contracts/contracts.ts'
 import type { Contract, MessageData } from '@penstock/contracts/define.ts'
 import type { Decider } from '@penstock/kernel/decider.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
@@ -100,11 +100,19 @@ export type AggregateSpec<S, C extends Command, E extends Fact, Ports, Effects e
    * to another stream as `<category>.<type>`.
    */
   readonly follows?: Readonly<Partial<Record<E['type'], readonly (NoInfer<Effects> | C['type'] | CommandName)[]>>>
+  /**
+   * Commands that the process sends until their receiver has handled them, which no fact of this stream records. Each goes to
+   * the stream of another service with the same id. A fact or an outcome of that stream shows that the command was handled.
+   */
+  readonly sentUntilHandled?: readonly CommandName[]
   /** Milliseconds to wait after a try without an outcome, by effect. Each further such try doubles the wait, up to 5 s. */
   readonly retryDelaysMs?: Readonly<Partial<Record<Effects, number>>>
   /** The order that a stream is about, for logs and traces; by default the aggregate's id. */
   readonly correlation?: (id: string, state: S) => string
 }
+
+export const isSentUntilHandled = (commands: readonly CommandName[] = [], { category, command }: AddressedCommand): boolean =>
+  commands.some((name) => name === `${category}.${command.type}`)
 
 /** An aggregate whose types only its own file knows; the runtime handles its states, facts and commands untyped. */
 export type Aggregate<Ports> = AggregateSpec<unknown, Command, Fact, Ports, string>
@@ -227,6 +235,18 @@ export type Service<Ports = object> = {
   readonly checkStart?: (context: Pick<ServiceContext<Ports>, 'ports' | 'load' | 'listOpenStreams'>) => Promise<void>
   readonly jobs: readonly ServiceJob<Ports>[]
 }
+
+/** The contracts whose messages a service follows to react to facts, and to learn that its commands were handled. */
+export const listFollowedContracts = ({
+  aggregates,
+  reactions,
+}: {
+  readonly aggregates: readonly { readonly sentUntilHandled?: readonly CommandName[] }[]
+  readonly reactions: readonly Pick<Reaction, 'contract'>[]
+}): readonly Contract[] => [
+  ...reactions.map(({ contract }) => contract),
+  ...aggregates.flatMap(({ sentUntilHandled = [] }) => sentUntilHandled.map((name) => contractOf(name.split('.')[0] ?? ''))),
+]
 
 /** Defines a service, with empty lists for omitted parts. */
 export const defineService = <Ports = object>(name: string, parts: Partial<Omit<Service<Ports>, 'name'>>): Service<Ports> => ({

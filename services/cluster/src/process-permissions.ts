@@ -2,7 +2,7 @@ import { createGatewayProjections } from '@penstock/gateway/projections.ts'
 import type { ServerRights } from '@penstock/platforms/cluster.ts'
 import { groupByOwner } from '@penstock/runtime/consumers/consume.ts'
 import { findCommandedServices } from '@penstock/contracts/owners.ts'
-import type { Service } from '@penstock/runtime/service.ts'
+import { listFollowedContracts, type Service } from '@penstock/runtime/service.ts'
 import type { ServiceManifest } from '@penstock/runtime/manifest.ts'
 import { gatewayManifest } from '@penstock/gateway/manifest.ts'
 import { AUDIT_NAME, streamServices } from '@penstock/standalone/registry.ts'
@@ -39,7 +39,7 @@ const listPermissions = ({ name, tables = {}, isPublic = false }: Pick<ServiceMa
 })
 
 /** The services whose messages a service consumes from the bus. In-memory views read the logs instead. */
-const listFollowedServices = ({ reactions, projections }: Service<never>): readonly string[] =>
-  listOwners([...reactions.map(({ contract }) => contract), ...projections.flatMap(({ from }) => from)])
+const listFollowedServices = ({ aggregates, reactions, projections }: Service<never>): readonly string[] =>
+  listOwners([...listFollowedContracts({ aggregates, reactions }), ...projections.flatMap(({ from }) => from)])
 
 const listOwners = (contracts: Parameters<typeof groupByOwner>[0]): readonly string[] => [...groupByOwner(contracts).keys()]

@@ -4,6 +4,20 @@ const src = 'packages/runtime/src'
 
 export const relayMutants = createMutants('relay', [
   {
+    id: 'refused-counts-as-handled',
+    description: 'A refused command counts as handled: its sender never repeats it, and a sold channel is never watched.',
+    file: `${src}/consumers/acknowledgements.ts`,
+    text: 'if (refused === null) ',
+    replacement: '',
+  },
+  {
+    id: 'handled-by-any-service',
+    description: 'A fact of any service shows that a command was handled: the command is not sent to its receiver again.',
+    file: `${src}/processes/handled-commands.ts`,
+    text: '`${category} ${commandId}`',
+    replacement: '`${commandId} ${category.length * 0}`',
+  },
+  {
     id: 'position-before-publish',
     description:
       'The relay stores a batch as published before publishing it: a crash in between loses facts, and an order stops for ever.',

@@ -29,6 +29,7 @@ const SERVICE_COLUMNS: Readonly<Record<string, string>> = {
   progress_notes: 'consumer',
   timers: 'service',
   unfinished_streams: 'service',
+  handled_commands: 'service',
   leases: 'name',
   bus_parked_keys: 'consumer',
   bus_parked_messages: 'consumer',

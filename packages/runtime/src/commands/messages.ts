@@ -104,7 +104,7 @@ export function commandFromBus(sender: string, message: BusMessage): CommandMess
  * namespace. Its commands then cannot block commands of other senders. A random id is kept, because the sender waits for an
  * outcome with that id.
  */
-const namespacedId = (sender: string, id: string): string => (isDerivedId(id) ? deriveId('bus', sender, id) : id)
+export const namespacedId = (sender: string, id: string): string => (isDerivedId(id) ? deriveId('bus', sender, id) : id)
 export const toCommand = ({ id, type, at, data }: CommandMessage): Command => ({ id, type, at, data })
 
 export const outcomeToBus = (outcome: OutcomeMessage): BusMessage => ({

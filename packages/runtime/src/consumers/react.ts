@@ -3,6 +3,7 @@ import { Bug } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { BasePorts } from '../base-ports.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
 import type { Consumer } from './consumer.ts'
 import { hitCrashPoint } from '../crash-points.ts'
 import { deriveId } from '../commands/derived-ids.ts'
@@ -20,6 +21,7 @@ export type ReactorContext = {
   readonly bus: Bus
   readonly basePorts: BasePorts
   readonly decide: (command: CommandMessage) => Promise<unknown>
+  readonly acknowledgements?: Acknowledgements | undefined
 }
 
 /**
@@ -41,13 +43,15 @@ export function createReactor(
     handledRanges.set(stream, { first: revision === first - 1 ? revision : first, last: Math.max(last, revision) })
   }
   const reactionsByFact = indexByFact(context.service, reactions)
+  const { acknowledgements } = context
   return {
     name: context.service,
     owner,
     contracts,
     lastRevision: (stream) => Promise.resolve(handledRanges.get(stream)?.last),
     isIgnored({ stream, type, revision }) {
-      if (reactionsByFact.has(`${categoryOf(stream)} ${type}`)) return false
+      const category = categoryOf(stream)
+      if (reactionsByFact.has(`${category} ${type}`) || acknowledgements?.isAcknowledging(category, type)) return false
       markHandled(stream, revision)
       return true
     },
@@ -65,9 +69,11 @@ export function createReactor(
             for (const command of deriveCommands(context, reacting, event)) await dispatchCommand(context, command)
           },
         )
+      if (acknowledgements?.isAcknowledging(event.category, event.fact.type)) acknowledgements.recordFact(event)
       hitCrashPoint(`${context.service}.after-reaction`)
       markHandled(stream, revision)
     },
+    ...(acknowledgements && { outcome: (outcome) => Promise.resolve(acknowledgements.recordOutcome(outcome)) }),
   }
 }
 

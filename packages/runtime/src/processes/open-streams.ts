@@ -4,6 +4,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
+import { createHandledCommandsTable } from './handled-commands.ts'
 
 /**
  * The open streams: their process has not ended, so a restart has to check them. The table is an index over the service's
@@ -52,6 +53,7 @@ export type OpenStreams = {
 /** The numbers that the table stores. */
 const RANKS: Readonly<Record<PendingStep, number>> = { nothing: 0, deadline: 0, command: 1, effect: 2 }
 
+/** Creates the tables of open streams, and of their commands that were handled. */
 export async function migrateOpenStreams(views: Views): Promise<void> {
   await views.migrate('unfinished', [
     async (db) => {
@@ -66,6 +68,7 @@ export async function migrateOpenStreams(views: Views): Promise<void> {
         .addPrimaryKeyConstraint('unfinished_streams_pk', ['service', 'stream'])
         .execute()
     },
+    createHandledCommandsTable,
   ])
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { test } from 'vitest'
 import { recoverStreams } from './recovery.ts'
+import { trackHandledCommands } from './handled-commands.ts'
 import { type PendingStep, migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
 
 const MINUTE_MS = 60_000
@@ -52,6 +53,28 @@ test('pending steps of another replica are repeated: an effect after three minut
     runs.filter(({ stream }) => stream === 'order-deadline'),
     [],
   )
+})
+
+test('the process of a stream runs again when its command was handled', async () => {
+  const { platform } = await createMemoryPlatform()
+  await migrateOpenStreams(platform.views)
+  const handledCommands = trackHandledCommands(platform.views, 'order')
+  const runs: unknown[] = []
+  const over = new AbortController()
+  const runProcess = (...run: readonly unknown[]): Promise<void> => {
+    runs.push(run)
+    over.abort()
+    return Promise.resolve()
+  }
+  const openStreams = trackOpenStreams(platform.views, 'order')
+  handledCommands.record('order-a', { category: 'match', commandId: 'c' })
+  const clock: Clock = { ...platform.clock, sleep: () => Promise.resolve() }
+  const basePorts = { ...platform, clock }
+  await recoverStreams(
+    { service: 'order', categories: ['order'], openStreams, handledCommands, basePorts, runProcess },
+    over.signal,
+  )
+  assert.deepEqual(runs, [['order', 'a', undefined]])
 })
 
 test('a deadline whose timer was lost is set again within an hour, without a restart', async () => {

@@ -2,12 +2,14 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { ProcessRunner } from './run-process.ts'
 import type { BasePorts } from '../base-ports.ts'
+import type { HandledCommands } from './handled-commands.ts'
 import type { OpenStreams } from './open-streams.ts'
 
 export type RecoveryContext = {
   readonly service: string
   readonly categories: readonly string[]
   readonly openStreams: OpenStreams
+  readonly handledCommands?: HandledCommands | undefined
   readonly basePorts: BasePorts
   readonly runProcess: ProcessRunner
 }
@@ -29,15 +31,18 @@ const RESET_TIMERS_EVERY_MS = 60 * 60_000
  * checks first whether it is done, so its repetition is cheap. Repeated messages would delay all other messages.
  */
 const HANGING_AFTER_MS = 3 * 60_000
+/** Milliseconds for which the handling of a command stays recorded. A stream that is open for longer sends the command again. */
+const HANDLED_KEPT_MS = 60 * 60_000
 const CONCURRENCY = 16
 const MAX_BATCH = 200
 
 /**
  * Runs the processes of open streams again. A start runs all of them, which reconciles open intents with the outside world.
- * Later this function runs the processes of streams that fell behind, and once an hour the processes of all open streams.
+ * Later this function runs the processes of streams that fell behind or whose commands were handled, and once an hour the
+ * processes of all open streams.
  */
 export async function recoverStreams(context: RecoveryContext, signal: AbortSignal): Promise<void> {
-  const { categories, openStreams, basePorts } = context
+  const { categories, openStreams, handledCommands, basePorts } = context
   const { clock } = basePorts
   await recoverEach(context, await openStreams.listAll(categories, clock.now()), true, signal)
   const [isHangingDue, isResendDue] = [createInterval(HANGING_AFTER_MS, clock), createInterval(RESEND_EVERY_MS, clock)]
@@ -46,6 +51,7 @@ export async function recoverStreams(context: RecoveryContext, signal: AbortSign
     await clock.sleep(CHECK_EVERY_MS, signal)
     if (signal.aborted) return
     await openStreams.flush(clock.now())
+    await runHandled(context, signal)
     await recoverEach(context, await openStreams.listBehind(clock.now() - BEHIND_AFTER_MS, MAX_BATCH), false, signal)
     if (isHangingDue())
       await recoverEach(
@@ -56,9 +62,17 @@ export async function recoverStreams(context: RecoveryContext, signal: AbortSign
       )
     if (areDeadlinesDue()) await recoverEach(context, await openStreams.listAll(categories, clock.now()), true, signal)
     // A process that waits only for a deadline has sent no message that could be lost.
-    else if (isResendDue())
+    else if (isResendDue()) {
+      await handledCommands?.prune(clock.now() - HANDLED_KEPT_MS)
       await recoverEach(context, await openStreams.listPending(categories, 'command', clock.now()), true, signal)
+    }
   }
+}
+
+/** Ends the streams that waited only for their commands to be handled. */
+async function runHandled(context: RecoveryContext, signal: AbortSignal): Promise<void> {
+  const streams = await context.handledCommands?.flush(context.basePorts.clock.now())
+  await forEachStream(streams ?? [], signal, (stream) => recoverOne(context, stream))
 }
 
 /** Returns a function that is true once per interval. */
@@ -77,10 +91,18 @@ async function recoverEach(
   isReset: boolean,
   signal: AbortSignal,
 ): Promise<void> {
+  await context.handledCommands?.load(streams)
+  await forEachStream(streams, signal, (stream) => recoverOne(context, stream, { isReset }))
+}
+
+async function forEachStream(
+  streams: readonly string[],
+  signal: AbortSignal,
+  recover: (stream: string) => Promise<void>,
+): Promise<void> {
   const waiting = [...streams]
   const worker = async (): Promise<void> => {
-    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop())
-      await recoverOne(context, stream, isReset)
+    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop()) await recover(stream)
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
@@ -88,10 +110,10 @@ async function recoverEach(
 async function recoverOne(
   { basePorts, runProcess, openStreams }: RecoveryContext,
   stream: string,
-  isReset: boolean,
+  options?: { readonly isReset: boolean },
 ): Promise<void> {
   try {
-    await runProcess(categoryOf(stream), aggregateIdOf(stream), { isReset })
+    await runProcess(categoryOf(stream), aggregateIdOf(stream), options)
   } catch (error) {
     basePorts.log.error({ stream, reason: String(error) }, 'running the process of an open stream failed; retrying')
     await openStreams.postpone(stream, basePorts.clock.now())

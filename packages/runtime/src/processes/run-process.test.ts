@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { contractOf } from '@penstock/contracts/contracts.ts'
+import { type CommandName, contractOf } from '@penstock/contracts/contracts.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command } from '@penstock/kernel/message.ts'
@@ -11,8 +11,9 @@ import { test } from 'vitest'
 import { createProcessRunner } from './run-process.ts'
 import { createEffectRunner } from './effects.ts'
 import { CHAIN_START } from '../commands/event-codec.ts'
-import type { CommandMessage } from '../commands/messages.ts'
+import { type CommandMessage, commandFromBus } from '../commands/messages.ts'
 import { defineAggregate } from '../service.ts'
+import { trackHandledCommands } from './handled-commands.ts'
 import { createTimerIndex } from './timer-index.ts'
 import { migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
 
@@ -27,13 +28,14 @@ type RunnerOptions = {
   readonly contract?: Contract
   readonly outcomes?: readonly string[]
   readonly isBusDown?: () => boolean
+  readonly sentUntilHandled?: readonly CommandName[]
 }
 
 /** Creates a runner for one stream whose process returns `getSteps()`, with one effect. `work` lists what it runs, in order. */
 async function createRunner(
   getSteps: () => readonly ProcessStep<Command, 'knock'>[],
   knock: Knock,
-  { contract = payhash, outcomes = [], isBusDown = () => false }: RunnerOptions = {},
+  { contract = payhash, outcomes = [], isBusDown = () => false, sentUntilHandled = [] }: RunnerOptions = {},
 ) {
   const { platform } = await createMemoryPlatform()
   await migrateOpenStreams(platform.views)
@@ -54,10 +56,12 @@ async function createRunner(
     decider,
     hashed: { version: 1, projections: { 1: (state) => state } },
     process: getSteps,
+    sentUntilHandled,
     effects: { knock: { calls: [], outcomes, act: knock } },
     retryDelaysMs: { knock: RETRY_DELAY_MS },
   })
   const openStreams = trackOpenStreams(platform.views, 'settlement')
+  const handledCommands = trackHandledCommands(platform.views, 'settlement')
   const countOpen = async (): Promise<number> => {
     await openStreams.flush(0)
     // The relay has seen the stream's newest fact.
@@ -83,6 +87,7 @@ async function createRunner(
     },
     timers: createTimerIndex(platform.timers, 'settlement'),
     openStreams,
+    handledCommands,
     effects: running,
     paidFirst: {
       async run(isUnpaid, act) {
@@ -97,7 +102,8 @@ async function createRunner(
       return { outcome: 'accepted', revision: 0, hasAppended: true }
     },
   })
-  return { run: () => run(contract.category, 'x'), running, sent, stop, rests, work, countOpen }
+  const reset = () => run(contract.category, 'x', { isReset: true })
+  return { run: () => run(contract.category, 'x'), reset, handledCommands, running, sent, stop, rests, work, countOpen }
 }
 
 test('a command is sent once, and once again when its attempt number changes', async () => {
@@ -151,6 +157,27 @@ test('a stream stays open until the bus has a command that is sent once, and not
   const both = await createRunner(() => [sendOnceStep('claim', claim), commandStep('again', claim)], knock)
   await both.run()
   assert.equal(await both.countOpen(), 1)
+})
+
+test('a stream stays open until the receiver has handled its command, and a new attempt is another command', async () => {
+  let attempt = 1
+  const claim = command('outpoint', 'x', { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } })
+  const { run, reset, sent, handledCommands, countOpen } = await createRunner(
+    () => [commandStep('claim', claim, attempt)],
+    () => Promise.resolve(null),
+    { sentUntilHandled: ['outpoint.ClaimOutpoint'] },
+  )
+  const lastId = () => commandFromBus('settlement', sent.at(-1) as BusMessage).id
+  await run()
+  handledCommands.record('payhash-x', { category: 'channel', commandId: lastId() })
+  await reset()
+  assert.deepEqual([sent.length, await countOpen()], [2, 1])
+  handledCommands.record('payhash-x', { category: 'outpoint', commandId: lastId() })
+  await reset()
+  assert.deepEqual([sent.length, await countOpen()], [2, 0])
+  attempt = 2
+  await run()
+  assert.deepEqual([sent.length, await countOpen()], [3, 1])
 })
 
 test('a failed effect is not retried when the state no longer requests it', async () => {

@@ -7,11 +7,12 @@ import type { EffectRunner } from './effects.ts'
 import type { HandledCommand } from '../commands/handle-command.ts'
 import { LRUCache } from 'lru-cache'
 import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
-import { type CommandMessage, newCommand } from '../commands/messages.ts'
+import { type CommandMessage, namespacedId, newCommand } from '../commands/messages.ts'
 import { isUnpaid, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { sendCommand } from '../commands/send-command.ts'
-import type { Aggregate } from '../service.ts'
+import { type Aggregate, isSentUntilHandled } from '../service.ts'
 import { type StreamCache, streamNameOf } from '../commands/stream-cache.ts'
+import type { HandledCommands } from './handled-commands.ts'
 import type { TimerIndex } from './timer-index.ts'
 import type { PendingStep, OpenStreams } from './open-streams.ts'
 
@@ -22,6 +23,7 @@ export type ProcessRunnerContext<Ports> = {
   readonly bus: Bus
   readonly timers: TimerIndex
   readonly openStreams: OpenStreams
+  readonly handledCommands: HandledCommands | undefined
   readonly effects: EffectRunner
   readonly paidFirst: PaidPriorityScheduler
   readonly ports: Ports & BasePorts
@@ -66,7 +68,7 @@ export function createProcessRunner<Ports>(context: ProcessRunnerContext<Ports>)
     // A caller that has not just decided at the stream may have a stale fold, because other replicas append too.
     const { state, revision } = await (options ? context.streams.loadFresh(aggregate, id) : context.streams.load(aggregate, id))
     if (!aggregate.process) return context.openStreams.recordRun(stream, { revision, pendingStep: 'nothing' })
-    const steps = aggregate.process(state, id)
+    const steps = aggregate.process(state, id).filter((step) => !isHandled(context, aggregate, stream, step))
     const correlation = aggregate.correlation?.(id, state) ?? id
     if (options?.isReset) {
       sent.delete(stream)
@@ -89,6 +91,18 @@ const mostUrgentStep = (steps: readonly ProcessStep[]): PendingStep =>
   'nothing'
 
 const isSentOnce = (step: ProcessStep): boolean => step.kind === 'command' && step.isSentOnce === true
+
+/** Whether the step is a command that is sent until it is handled, and its receiver has handled it. */
+const isHandled = <Ports>(
+  { service, handledCommands }: Pick<ProcessRunnerContext<Ports>, 'service' | 'handledCommands'>,
+  { sentUntilHandled }: Aggregate<Ports>,
+  stream: string,
+  step: ProcessStep,
+): boolean => {
+  if (step.kind !== 'command' || !isSentUntilHandled(sentUntilHandled, step)) return false
+  const commandId = namespacedId(service, deriveId(stream, step.step, step.attempt))
+  return handledCommands?.has(stream, { category: step.category, commandId }) ?? false
+}
 
 function startEffect<Ports>(
   context: ProcessRunnerContext<Ports>,
