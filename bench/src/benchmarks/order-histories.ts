@@ -50,7 +50,6 @@ export const orderHistories: readonly (readonly OrderFact[])[] = [
     createFact('ChannelOpened', { outpoint: acceptedOutpoint, confirmations: 3 }),
     createFact('SettlingStarted', { outpoint: acceptedOutpoint, lastHeight: false }),
     createFact('OrderValid', { settledAt: 5 }),
-    createFact('Told', { what: 'match-used', key: '2' }),
     createFact('PayoutStatusRecorded', { what: 'paid', detail: null }),
     createFact('MonitoringFinished', { attempt: 2, early: false, closedBy: null }),
   ],

@@ -2,7 +2,7 @@ import { REORG_BLOCKS } from '@penstock/channel-proof/judge.ts'
 import { seenBlocksOf } from '@penstock/bitcoin/submission-window.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
 import type { AttestationData } from '@penstock/contracts/shapes.ts'
-import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
+import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
 import { type WatchedChannel, evolve, type ChannelWatch, watchOf } from './channel.ts'
@@ -20,7 +20,10 @@ type ChannelDecision = Decision<ChannelFact, Refusal>
 // An observation changes the status a few times at most; more facts would mean an endless loop.
 const MAX_FACTS = 20
 
-/** Every command comes from an order or from the watcher itself, so no command is refused. A late command adds no fact. */
+/**
+ * Every command comes from an order or from the watcher itself. A late command adds no fact. Only a lease that comes before its
+ * watch is refused, because the order repeats a refused command.
+ */
 function decide(channel: WatchedChannel, { type, data }: EnrichedChannelCommand): ChannelDecision {
   switch (type) {
     case 'WatchOutpoint':
@@ -117,7 +120,8 @@ function observe(channel: WatchedChannel, observation: Observation): ChannelDeci
 /** The lease counts from the block that confirmed the channel, or from the current height if the watch has seen none. */
 function startLease(channel: WatchedChannel, { outpoint, height }: CommandData<'StartLease'>): ChannelDecision {
   const watch = watchOf(channel)
-  if (channel.status === 'LEASED' || channel.status === 'ENDED' || watch?.outpoint !== outpoint) return accept()
+  if (channel.status === 'LEASED' || channel.status === 'ENDED') return accept()
+  if (watch?.outpoint !== outpoint) return refuse('NOT_WATCHED', `The outpoint ${outpoint} is not watched`)
   const startHeight = 'location' in channel && channel.location ? channel.location.height : height
   return accept({
     type: 'LeaseStarted',

@@ -326,10 +326,12 @@ describe('a lease', () => {
     given(channelDecider, ...openedChannelFacts, leaseStarted, leaseEnded)
       .when(startLeaseCommand)
       .then()
-    given(channelDecider).when(startLeaseCommand).then()
+  })
+  test('that comes before its watch is refused, so that its order repeats it', () => {
+    given(channelDecider).when(startLeaseCommand).refuses('NOT_WATCHED')
     given(channelDecider, ...openedChannelFacts)
       .when({ type: 'StartLease', data: { outpoint: otherOutpoint, height: 103 } })
-      .then()
+      .refuses('NOT_WATCHED')
   })
   test('begins in any status of the watch, because the payment is settled', () => {
     const fromNow = channelFact('LeaseStarted', { outpoint: channelOutpoint, atHeight: 103, endsAtHeight: 203 })

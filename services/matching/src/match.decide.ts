@@ -1,6 +1,6 @@
 import type { MatchCommand, MatchFact } from '@penstock/contracts/matching.ts'
 import type { Candidate, FundingFeesData } from '@penstock/contracts/shapes.ts'
-import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
+import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
 import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
 import { type MatchAttempt, matchAttemptOf, evolveMatch, type Match, noMatch } from './match.ts'
 
@@ -15,7 +15,10 @@ type MatchDecision = Decision<MatchFact, Refusal>
 
 const NO_SELLER_REASON = 'No seller can serve this order now.'
 
-/** A process or a reaction sends every command, so no command is refused: a fact records each failure. */
+/**
+ * A process or a reaction sends every command, and a fact records each failure. Only the use of a missing reservation is refused,
+ * because the order repeats a refused command.
+ */
 function decide(match: Match, command: EnrichedMatchCommand): MatchDecision {
   switch (command.type) {
     case 'RecordSellerQuoted':
@@ -36,7 +39,10 @@ function decide(match: Match, command: EnrichedMatchCommand): MatchDecision {
       const asked = reservationOf(candidates, round)
       // A released reservation counts too: the channel is valid, and the seller's score has to include the sale.
       const hasReservation = status === 'MATCHED' || status === 'RELEASED' || status === 'ASKING_AGAIN'
-      return hasReservation && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
+      if (status === 'USED') return accept()
+      return hasReservation && asked
+        ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } })
+        : refuse('NOT_RESERVED', `Attempt ${attempt} has no reservation`)
     }
     case 'RecordFunding': {
       const { attempt, seen } = command.data

@@ -68,7 +68,6 @@ test('each fact on the way to a valid channel leads to the next command or deadl
   assert.deepEqual(requestsAfter(...settling), [])
   const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
   assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
-  assert.deepEqual(requestsAfter(...valid, acknowledged('match-used', '1'), acknowledged('lease-started', one)), [])
 })
 
 describe('the command to watch is repeated', () => {
@@ -82,13 +81,12 @@ describe('the command to watch is repeated', () => {
     assert.ok(!isWatchRequested(...watchReported, orderFact('FundingReorgedRecorded', { outpoint: one })))
   })
 
-  test('until the lease starts, if settlement settled before any report', () => {
+  test('until a confirmation is reported, if settlement settled before any report', () => {
     const settling = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 }), settlingStarted]
     const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
     assert.deepEqual(requestsAfter(...settling), [watch])
-    assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', watch, 'channel: StartLease (start-lease/1)'])
+    assert.deepEqual(requestsAfter(...valid), [watch, 'match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
     assert.ok(!isWatchRequested(...valid, fundingConfirmed))
-    assert.deepEqual(requestsAfter(...valid, acknowledged('lease-started', one)), ['match: UseMatch (use-match-1/1)'])
   })
 
   test('for each submission, whatever the watch of an earlier submission reported', () => {
@@ -290,10 +288,8 @@ test('a match that was released while the order was closing is used if the order
     acknowledged('match-released', '1'),
     orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
     orderFact('OrderValid', { settledAt: 1 }),
-    acknowledged('lease-started', one),
   ]
-  assert.deepEqual(requestsAfter(...settled), ['match: UseMatch (use-match-1/1)'])
-  assert.deepEqual(requestsAfter(...settled, acknowledged('match-used', '1')), [])
+  assert.deepEqual(requestsAfter(...settled), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
 })
 
 test("the command to watch contains the seller's fee caps", () => {

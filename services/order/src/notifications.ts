@@ -6,7 +6,6 @@ import {
   attemptOf,
   isFailed,
   isSettling,
-  isValid,
   findLiveAttempt,
   type AcceptedOutpoint,
   type PlacedOrder,
@@ -24,38 +23,19 @@ export type Notification = { readonly acknowledgement: Acknowledgement; readonly
 
 /** @returns the notifications that are not acknowledged yet */
 export const listNotifications = (order: PlacedOrder, id: string): readonly Notification[] =>
-  [...listHoldNotifications(order, id), ...listMatchNotifications(order, id), ...listChannelNotifications(order, id)].filter(
+  [...listMatchNotifications(order, id), ...listChannelNotifications(order, id)].filter(
     ({ acknowledgement }) => !order.acknowledged.includes(acknowledgementKeyOf(acknowledgement)),
   )
 
 export const isAwaited = (order: PlacedOrder, { what, key }: Acknowledgement): boolean =>
   listNotifications(order, '').some(({ acknowledgement }) => acknowledgement.key === key && acknowledgement.what === what)
 
-// If the order ended before its invoice was issued, settlement issues no invoice, or cancels the issued invoice.
-const listHoldNotifications = (order: PlacedOrder, id: string): readonly Notification[] =>
-  isFailed(order) && order.hold === 'asked'
-    ? [
-        {
-          acknowledgement: { what: 'hold-closed', key: '1' },
-          step: commandStep(
-            'cancel-hold',
-            command<SettlementTarget>('settlement', id, {
-              type: 'CancelHold',
-              data: { sentence: order.endReason ?? 'The order has ended' },
-            }),
-          ),
-        },
-      ]
-    : []
-
-/** Every search that did not fail ends with a used or released reservation, even if the search is still running. */
+/**
+ * Every search that did not fail ends with a used or released reservation, even if the search is still running. The attempt of a
+ * sale stays live, so its reservation is never released.
+ */
 function listMatchNotifications(order: PlacedOrder, id: string): readonly Notification[] {
   return Array.from({ length: order.lastSearch }, (_, index) => index + 1).flatMap((attempt): Notification[] => {
-    if (isValid(order) && order.outpoint?.attempt === attempt) {
-      // A match that was released while the order was closing is used too, because settlement settled the hold.
-      const step = commandStep(`use-match-${attempt}`, command<MatchTarget>('match', id, { type: 'UseMatch', data: { attempt } }))
-      return [{ acknowledgement: { what: 'match-used', key: `${attempt}` }, step }]
-    }
     if (isReserved(order, attempt) || order.failedSearch?.attempt === attempt) return []
     const reason = order.endReason ?? 'The attempt is over'
     const requestNumber = nextReleaseRequest(order, attempt)
@@ -107,24 +87,15 @@ function listWatchNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, 
     acknowledgement: { what: 'watch-started', key: outpoint },
     step: commandStep(`watch-${number}`, command<ChannelTarget>('channel', id, { type: 'WatchOutpoint', data })),
   }
-  const watchNotifications = hasWatchReported(order, accepted) ? [] : [watchNotification]
-  if (order.status !== 'VALID_CHANNEL_OPENING') return watchNotifications
-  const leaseStep = commandStep('start-lease', command<ChannelTarget>('channel', id, { type: 'StartLease', data: { outpoint } }))
-  return [...watchNotifications, { acknowledgement: leaseAcknowledgementOf(accepted), step: leaseStep }]
+  return hasWatchReported(order, accepted) ? [] : [watchNotification]
 }
-
-const leaseAcknowledgementOf = ({ outpoint }: AcceptedOutpoint): Acknowledgement => ({ what: 'lease-started', key: outpoint })
 
 /**
  * Whether a fact shows that the watch of the accepted outpoint runs. Its first report ends SELLER_SENT_TRANSACTION. Settlement
- * may settle before the watch has reported anything; then a confirmation or the lease shows it.
+ * may settle before the watch has reported anything; then only a confirmation shows it.
  */
-function hasWatchReported(order: PlacedOrder, accepted: AcceptedOutpoint): boolean {
-  if (accepted.confirmation) return true
-  return isSettling(order)
-    ? order.acknowledged.includes(acknowledgementKeyOf(leaseAcknowledgementOf(accepted)))
-    : order.status !== 'SELLER_SENT_TRANSACTION'
-}
+const hasWatchReported = (order: PlacedOrder, accepted: AcceptedOutpoint): boolean =>
+  accepted.confirmation !== null || (order.status !== 'SELLER_SENT_TRANSACTION' && !isSettling(order))
 
 /** `seenBefore` of the submission window that settlement computed for the attempt. */
 function seenBeforeOf(order: PlacedOrder, attempt: number): { readonly seenBefore?: number } {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import type { AttestationData } from '@penstock/contracts/shapes.ts'
-import type { CommandStep } from '@penstock/kernel/process.ts'
+import type { CommandStep, ProcessStep } from '@penstock/kernel/process.ts'
+import { isSentUntilHandled } from '@penstock/runtime/service.ts'
 import {
   createAttestation,
   buyerAccountId,
@@ -11,20 +12,21 @@ import {
   strangerAccountId,
 } from '@penstock/testkit/order-terms.ts'
 import { transition } from 'xstate'
-import { fulfilment } from './fulfilment.ts'
+import { fulfilment, sentUntilHandled } from './fulfilment.ts'
 import type { EnrichedOrderCommand } from './order.decide.ts'
 import { orderMachine } from './order.machine.ts'
 import { orderDecider as decider } from './order.ts'
 import { isFailed, isValid, findLiveAttempt, maxAttemptsOf, type Order } from './state.ts'
 
 type IncomingCommand = Pick<EnrichedOrderCommand, 'type' | 'data'>
-export const walkOrderId = '00000000-0000-4000-8000-0000000000aa'
+const walkOrderId = '00000000-0000-4000-8000-0000000000aa'
 
 /** Minimal models of the other services. The reports of each service wait in a queue until the walk delivers them. */
 function simulateServices() {
   const commandQueues = new Map<string, CommandStep[]>()
   const reportQueues = new Map<string, IncomingCommand[]>()
   const sent = new Set<string>()
+  const handled = new Set<string>()
   const hold = {
     status: 'none',
     registered: null as null | { outpoint: string; attested: boolean; outpointNumber: number },
@@ -125,21 +127,18 @@ function simulateServices() {
     UseMatch: ({ attempt }: { attempt: number }) => {
       if (matches.get(attempt) !== 'matched' && matches.get(attempt) !== 'released') return
       matches.set(attempt, 'used')
-      sendToOrder('matching', 'RecordAcknowledgement', { what: 'match-used', key: `${attempt}` })
     },
   }
   const watcher = {
     WatchOutpoint: ({ outpoint, outpointNumber }: { outpoint: string; outpointNumber: number }) => {
       if ((watch.outpoint === outpoint && outpointNumber <= watch.outpointNumber) || watch.status === 'stopped') return
       Object.assign(watch, { outpoint, outpointNumber, status: 'watching' })
-      sendToOrder('watcher', 'RecordAcknowledgement', { what: 'watch-started', key: outpoint, outpointNumber })
     },
     KeepAttestation: ({ outpoint, outpointNumber }: { outpoint: string; outpointNumber: number }) =>
       sendToOrder('watcher', 'RecordAcknowledgement', { what: 'attestation-kept', key: outpoint, outpointNumber }),
     StartLease: ({ outpoint }: { outpoint: string }) => {
       if (watch.outpoint !== outpoint) return
       watch.status = 'leased'
-      sendToOrder('watcher', 'RecordAcknowledgement', { what: 'lease-started', key: outpoint })
     },
     StopWatch: () => {
       if (watch.status === 'over' || watch.status === 'stopped') return
@@ -229,16 +228,20 @@ function simulateServices() {
       ]?.(),
     /** Sends each command of the process once. */
     send: (step: CommandStep) => {
-      const key = `${step.step} ${step.attempt}`
+      const key = keyOf(step)
       if (sent.has(key)) return
       sent.add(key)
       const stream = `${step.category}-${step.id}`
       commandQueues.set(stream, [...(commandQueues.get(stream) ?? []), step])
     },
+    /** Whether the process has nothing to do for the step, because its receiver has handled the command. */
+    isHandled: (step: ProcessStep) =>
+      step.kind === 'command' && isSentUntilHandled(sentUntilHandled, step) && handled.has(keyOf(step)),
     inboxes: () => [...commandQueues.keys()].filter((key) => commandQueues.get(key)?.length),
     deliverTo: (stream: string, pick: number) => {
       const step = commandQueues.get(stream)?.shift()
       assert.ok(step)
+      handled.add(keyOf(step))
       if (step.category === 'outpoint') return claim(step.command.data as { attempt: number }, step.id, pick)
       const handler = handlers[step.category]?.[step.command.type]
       assert.ok(handler, `no handler for ${step.command.type}`)
@@ -284,11 +287,11 @@ const pickCallerCommand = (order: Order, pick: number): IncomingCommand => {
   return requests[(pick >> 5) % 24] ?? { type: 'SubmitOutpoint', data: { by, outpoint, attestation } }
 }
 
-/** Performs the picked actions, then delivers all messages until the order has ended. @returns its facts and its state */
+/** Performs the picked actions, then delivers all messages until the order has ended. @returns its facts, state and next steps */
 export function runWalk(
   picks: readonly number[],
   manual: boolean,
-): { readonly facts: readonly OrderFact[]; readonly state: Order } {
+): { readonly facts: readonly OrderFact[]; readonly state: Order; readonly steps: readonly ProcessStep[] } {
   const services = simulateServices()
   const facts: OrderFact[] = []
   let state: Order = decider.initial
@@ -324,7 +327,10 @@ export function runWalk(
       if (order.hold !== 'asked') assert.ok(isReleased(services.hold.status), `ended with a hold ${services.hold.status}`)
       assert.equal(findLiveAttempt(order), undefined)
     }
-    if (isValid(order)) assert.equal(services.hold.status, 'settled')
+    if (isValid(order)) {
+      assert.equal(services.hold.status, 'settled')
+      assert.equal(findLiveAttempt(order)?.number, order.outpoint?.attempt, 'the attempt of the sale stays live')
+    }
   }
   const lapse = () => {
     const due = fulfilment(state, walkOrderId).flatMap((step) =>
@@ -362,7 +368,8 @@ export function runWalk(
     drain()
   }
   assert.equal(isFailed(state), isReleased(services.hold.status), `${state.status}, and the hold is ${services.hold.status}`)
-  return { facts, state }
+  return { facts, state, steps: fulfilment(state, walkOrderId).filter((one) => !services.isHandled(one)) }
 }
 
+const keyOf = ({ step, attempt }: CommandStep): string => `${step} ${attempt}`
 const isReleased = (hold: string): boolean => ['none', 'refused', 'cancelled'].includes(hold)

@@ -3,9 +3,8 @@ import type { OrderFact } from '@penstock/contracts/order.ts'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { attemptMachine } from './attempt.machine.ts'
-import { fulfilment } from './fulfilment.ts'
 import { orderDecider as decider } from './order.ts'
-import { runWalk, walkOrderId } from './random-walk.fixture.ts'
+import { runWalk } from './random-walk.fixture.ts'
 import { isFailed, isValid, type Order } from './state.ts'
 
 const tapes = fc.array(fc.nat(0xffff), { maxLength: 120 })
@@ -13,9 +12,9 @@ const tapes = fc.array(fc.nat(0xffff), { maxLength: 120 })
 test('any sequence of events leads to at most one live attempt, an end only after the hold, and no open notification', () => {
   fc.assert(
     fc.property(tapes, fc.boolean(), (picks, manual) => {
-      const { state } = runWalk(picks, manual)
+      const { state, steps } = runWalk(picks, manual)
       assert.ok(isFailed(state) || isValid(state), `the order has not ended: ${JSON.stringify(state)}`)
-      assert.deepEqual(fulfilment(state, walkOrderId), [], 'an ended order has no next step')
+      assert.deepEqual(steps, [], 'an ended order has no next step')
     }),
     { numRuns: 3000 },
   )
@@ -43,9 +42,9 @@ const walks: readonly (readonly [Order['status'], boolean, readonly number[]])[]
 ]
 
 test.each(walks)('a walk ends with the status %s, manual: %s', (status, manual, picks) => {
-  const { state } = runWalk(picks, manual)
+  const { state, steps } = runWalk(picks, manual)
   assert.equal(state.status, status)
-  assert.deepEqual(fulfilment(state, walkOrderId), [])
+  assert.deepEqual(steps, [])
 })
 
 test('facts that were stored as JSON fold to the same state', () => {

@@ -82,8 +82,8 @@ export const orderMutants = createMutants('order', [
     id: 'match-used-is-released',
     description: 'Sold capacity is released as if it were free: the offer is sold once more than the seller has.',
     file: `${src}/notifications.ts`,
-    text: 'if (isValid(order) && order.outpoint?.attempt === attempt) {',
-    replacement: 'if (isValid(order) && order.outpoint?.attempt === attempt && order.attempts.length > 1) {',
+    text: 'findLiveAttempt(order)?.number === attempt ||',
+    replacement: `(order.hold !== 'settled' && findLiveAttempt(order)?.number === attempt) ||`,
     killers: [`${src}/fulfilment.test.ts`],
   },
   {
@@ -189,8 +189,8 @@ export const orderMutants = createMutants('order', [
     id: 'sale-without-a-watch',
     description: 'A sale that settlement settled before any report of the watch counts as watched: its lease never starts.',
     file: `${src}/notifications.ts`,
-    text: '? order.acknowledged.includes(acknowledgementKeyOf(leaseAcknowledgementOf(accepted)))',
-    replacement: '? true',
+    text: `(order.status !== 'SELLER_SENT_TRANSACTION' && !isSettling(order))`,
+    replacement: `order.status !== 'SELLER_SENT_TRANSACTION'`,
     killers: [`${src}/fulfilment.test.ts`],
   },
   {

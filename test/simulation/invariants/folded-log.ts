@@ -52,8 +52,9 @@ export function createFoldedLog({ log }: EventMemory, transitions: TransitionCou
     state: (stream) => folds.get(stream)?.state,
     pendingSteps: () =>
       [...folds].flatMap(([stream, { state }]) => {
-        const requested = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
-        const steps = requested.filter((step) => isPending(step, (other) => folds.has(other)))
+        const aggregate = aggregateOf(stream)
+        const requested = aggregate.process?.(state, aggregateIdOf(stream)) ?? []
+        const steps = requested.filter((step) => isPending(aggregate, step, folds, aggregateOf))
         return steps.length === 0 ? [] : [{ stream, state, steps }]
       }),
   }

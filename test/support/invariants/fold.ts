@@ -4,16 +4,34 @@ import { openLocalStore } from '@penstock/platforms/open-store.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
-import type { Aggregate, Event } from '@penstock/runtime/service.ts'
+import { type Aggregate, type Event, isSentUntilHandled } from '@penstock/runtime/service.ts'
 import { foldStoredEvent, emptyStream, type LoadedStream } from '@penstock/runtime/commands/stream-cache.ts'
 import { createStreamServices } from '@penstock/standalone/registry.ts'
 
 /** The commands, effects and deadlines that the process of a stream derives from its state. */
 export type PendingSteps = { readonly stream: string; readonly state: unknown; readonly steps: readonly ProcessStep[] }
 
-/** Whether a step still has to be done. A command that is sent once needs no repetition as soon as its stream exists. */
-export const isPending = (step: ProcessStep, hasStream: (stream: string) => boolean): boolean =>
-  step.kind !== 'command' || step.isSentOnce !== true || !hasStream(`${step.category}-${step.id}`)
+type StreamStates = ReadonlyMap<string, { readonly state: unknown }>
+
+/**
+ * Whether a step still has to be done. A command that is sent once needs no repetition as soon as its stream exists. A command
+ * that is sent until it is handled needs none if it would change nothing at its receiver.
+ */
+export function isPending(
+  { sentUntilHandled }: Aggregate<never>,
+  step: ProcessStep,
+  folds: StreamStates,
+  aggregateOf: (stream: string) => Aggregate<never>,
+): boolean {
+  if (step.kind !== 'command') return true
+  const stream = `${step.category}-${step.id}`
+  const receiver = folds.get(stream)
+  if (!receiver) return true
+  if (step.isSentOnce) return false
+  if (!isSentUntilHandled(sentUntilHandled, step)) return true
+  const decision = aggregateOf(stream).decider.decide(receiver.state, { id: step.step, at: 0, ...step.command })
+  return 'refused' in decision || decision.facts.length > 0
+}
 
 /** The states of all streams of an event store. `catchUp` reads and folds new facts, also while the market runs. */
 export type Fold = {
@@ -63,8 +81,9 @@ export function createFold(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
     state: (stream) => folds.get(stream)?.state,
     pendingSteps: () =>
       [...folds].flatMap(([stream, { state }]) => {
-        const requested = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
-        const steps = requested.filter((step) => isPending(step, (other) => folds.has(other)))
+        const aggregate = aggregateOf(stream)
+        const requested = aggregate.process?.(state, aggregateIdOf(stream)) ?? []
+        const steps = requested.filter((step) => isPending(aggregate, step, folds, aggregateOf))
         return steps.length === 0 ? [] : [{ stream, state, steps }]
       }),
     close: () => store.close(),

@@ -64,7 +64,7 @@ export function recordHoldCancelled(
 ): OrderDecision {
   if (order.hold === 'none') return accept()
   if (isValid(order)) return accept(...recordLateEvent(order, 'hold-cancelled', sentence))
-  if (isFailed(order)) return order.hold === 'asked' ? accept(orderFact('Told', { what: 'hold-closed', key: '1' })) : accept()
+  if (isFailed(order)) return accept()
   const lastHeight = reason === 'last-height' || reason === 'node'
   if (order.closing) return accept(endOrder(order, order.closing, lastHeight))
   const to = chooseFailureStatus(order, reason, verdict)

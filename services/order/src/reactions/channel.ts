@@ -12,9 +12,10 @@ export const reactionsToChannel: readonly Reaction[] = [
     'order.RecordOutpointClaim',
     ({ orderId, attempt }, { aggregateId: outpoint }) => [{ id: orderId, data: { attempt, outpoint, granted: false } }],
   ),
-  on(channelContract, 'WatchStarted', 'order.RecordAcknowledgement', ({ outpoint, outpointNumber }, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'watch-started', key: outpoint, outpointNumber } },
-  ]),
+  // The reports of a watch show that it runs. Only the reports of a version that did not count submissions do not.
+  on(channelContract, 'WatchStarted', 'order.RecordAcknowledgement', ({ outpoint, outpointNumber }, { aggregateId }) =>
+    outpointNumber === 0 ? [{ id: aggregateId, data: { what: 'watch-started', key: outpoint, outpointNumber } }] : [],
+  ),
   on(channelContract, 'AttestationKept', 'order.RecordAcknowledgement', ({ outpoint, outpointNumber }, { aggregateId }) => [
     { id: aggregateId, data: { what: 'attestation-kept', key: outpoint, outpointNumber } },
   ]),
@@ -57,9 +58,6 @@ export const reactionsToChannel: readonly Reaction[] = [
       { id: aggregateId, data: { outpoint, reason, blamed: code !== 'spent', outpointNumber } },
     ],
   ),
-  on(channelContract, 'LeaseStarted', 'order.RecordAcknowledgement', ({ outpoint }, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'lease-started', key: outpoint } },
-  ]),
   on(channelContract, 'LeaseEnded', 'order.RecordLeaseEnded', ({ outpoint, early, closedBy }, { aggregateId }) => [
     { id: aggregateId, data: { outpoint, early, closedBy } },
   ]),

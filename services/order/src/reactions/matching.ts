@@ -14,7 +14,4 @@ export const reactionsToMatching: readonly Reaction[] = [
   on(matchContract, 'MatchReleased', 'order.RecordAcknowledgement', ({ attempt, requestNumber }, { aggregateId }) => [
     { id: aggregateId, data: { what: 'match-released', key: `${attempt}`, requestNumber } },
   ]),
-  on(matchContract, 'MatchUsed', 'order.RecordAcknowledgement', ({ attempt }, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'match-used', key: `${attempt}` } },
-  ]),
 ]
