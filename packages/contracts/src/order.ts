@@ -252,12 +252,6 @@ export const orderContract = defineContract('order', 'order', {
     ),
     RecordPayoutInvoice: v1(z.strictObject({ paymentHash: hash, accepted: z.boolean(), reason: sentence.nullable() })),
     RecordPayout: v1(z.strictObject({ what: payoutStatus, detail: z.string().nullable() })),
-    /** `outpointNumber`: for a watch, the number of its outpoint. `requestNumber`: for a release, the request that it answers. */
-    RecordAcknowledgement: v3(
-      acknowledgement.extend({ outpointNumber: outpointNumber.optional(), requestNumber: z.int().positive().optional() }),
-      (old) => old,
-      (old) => old,
-    ),
   },
   records: {
     PlaceOrder: ['OrderPlaced', 'SellerAccepted', 'BuyerRejected'],
@@ -314,7 +308,6 @@ export const orderContract = defineContract('order', 'order', {
     RecordLeaseEnded: ['MonitoringFinished'],
     RecordPayoutInvoice: ['PayoutInvoiceAcceptedRecorded', 'PayoutInvoiceRefusedRecorded'],
     RecordPayout: ['PayoutStatusRecorded'],
-    RecordAcknowledgement: ['Told'],
   },
   // Withdraw, ReleaseRequested and BuyerRejected are not listed, because the payment may arrive before or during a withdrawal.
   unpaid: [

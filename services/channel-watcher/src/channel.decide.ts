@@ -21,8 +21,8 @@ type ChannelDecision = Decision<ChannelFact, Refusal>
 const MAX_FACTS = 20
 
 /**
- * Every command comes from an order or from the watcher itself. A late command adds no fact. Only a lease that comes before its
- * watch is refused, because the order repeats a refused command.
+ * Every command comes from an order or from the watcher itself. A late command adds no fact. Only a lease or an
+ * attestation that comes before its watch is refused, because the order repeats a refused command.
  */
 function decide(channel: WatchedChannel, { type, data }: EnrichedChannelCommand): ChannelDecision {
   switch (type) {
@@ -84,15 +84,17 @@ const isKnown = (
     ? outpointNumber <= watch.outpointNumber
     : outpointNumber !== 0 && outpointNumber < watch.outpointNumber)
 
-/** Keeps an attestation for the watched submission. For another submission it adds no fact, and the order sends it again. */
+/** Keeps an attestation for the watched submission. For another submission it is refused, and the order sends it again. */
 function keepAttestation(
   channel: WatchedChannel,
   { outpoint, attestation, outpointNumber }: CommandData<'KeepAttestation'>,
 ): ChannelDecision {
   const watch = watchOf(channel)
-  if (channel.status === 'ENDED' || watch?.outpoint !== outpoint) return accept()
+  if (channel.status === 'ENDED') return accept()
+  if (watch?.outpoint !== outpoint) return refuseUnwatched(outpoint)
   // A lease accepts any submission number, because its watch may have an earlier number than the order's last submission.
-  if (outpointNumber !== 0 && outpointNumber !== watch.outpointNumber && channel.status !== 'LEASED') return accept()
+  if (outpointNumber !== 0 && outpointNumber !== watch.outpointNumber && channel.status !== 'LEASED')
+    return refuseUnwatched(outpoint)
   if (watch.attestation && isSameAttestation(watch.attestation, attestation)) return accept()
   return accept({
     type: 'AttestationKept',
@@ -100,6 +102,8 @@ function keepAttestation(
     data: { outpoint, attestation, outpointNumber: Math.max(outpointNumber, watch.outpointNumber) },
   })
 }
+
+const refuseUnwatched = (outpoint: string) => refuse('NOT_WATCHED', `This submission of the outpoint ${outpoint} is not watched`)
 
 /** Compares JSON texts, because one schema parsed both attestations and so fixed the order of their fields. */
 const isSameAttestation = (one: AttestationData, other: AttestationData): boolean => JSON.stringify(one) === JSON.stringify(other)
@@ -121,7 +125,7 @@ function observe(channel: WatchedChannel, observation: Observation): ChannelDeci
 function startLease(channel: WatchedChannel, { outpoint, height }: CommandData<'StartLease'>): ChannelDecision {
   const watch = watchOf(channel)
   if (channel.status === 'LEASED' || channel.status === 'ENDED') return accept()
-  if (watch?.outpoint !== outpoint) return refuse('NOT_WATCHED', `The outpoint ${outpoint} is not watched`)
+  if (watch?.outpoint !== outpoint) return refuseUnwatched(outpoint)
   const startHeight = 'location' in channel && channel.location ? channel.location.height : height
   return accept({
     type: 'LeaseStarted',

@@ -169,7 +169,8 @@ describe('an outpoint to watch', () => {
       type: 'KeepAttestation' as const,
       data: { outpoint: channelOutpoint, attestation: sellerAttestation, outpointNumber },
     })
-    for (const outpointNumber of [1, 3]) given(channelDecider, watchStarted, again).when(keep(outpointNumber)).then()
+    for (const outpointNumber of [1, 3])
+      given(channelDecider, watchStarted, again).when(keep(outpointNumber)).refuses('NOT_WATCHED')
     for (const outpointNumber of [0, 2])
       given(channelDecider, watchStarted, again)
         .when(keep(outpointNumber))
@@ -203,13 +204,13 @@ describe('an outpoint to watch', () => {
         .when(keep)
         .then()
     }
-    for (const history of [[], [...openedChannelFacts, leaseStarted, leaseEnded]])
-      given(channelDecider, ...history)
-        .when(keep)
-        .then()
+    given(channelDecider, ...openedChannelFacts, leaseStarted, leaseEnded)
+      .when(keep)
+      .then()
+    given(channelDecider).when(keep).refuses('NOT_WATCHED')
     given(channelDecider, watchStarted)
       .when({ type: 'KeepAttestation', data: { outpoint: otherOutpoint, attestation: sellerAttestation, outpointNumber: 1 } })
-      .then()
+      .refuses('NOT_WATCHED')
   })
 })
 

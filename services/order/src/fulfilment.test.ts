@@ -36,7 +36,6 @@ const fundingSeen = orderFact('FundingSeenRecorded', { outpoint: one })
 const fundingConfirmed = orderFact('FundingConfirmedRecorded', { outpoint: one, height: 120, channelId: '120x1x0' })
 const watchReported = [...outpointAcceptedFacts, fundingSeen, fundingConfirmed]
 const opened = [...watchReported, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 })]
-const acknowledged = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => orderFact('Told', { what, key })
 
 test('the search for a manual order has one offer, and says whether its seller has approved the order', () => {
   const searchOf = (autoAccepted: boolean, isManual: boolean) => {
@@ -85,7 +84,7 @@ describe('the command to watch is repeated', () => {
     const settling = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 }), settlingStarted]
     const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
     assert.deepEqual(requestsAfter(...settling), [watch])
-    assert.deepEqual(requestsAfter(...valid), [watch, 'match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
+    assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', watch, 'channel: StartLease (start-lease/1)'])
     assert.ok(!isWatchRequested(...valid, fundingConfirmed))
   })
 
@@ -97,10 +96,6 @@ describe('the command to watch is repeated', () => {
     const accepted = orderFact('OutpointAccepted', { attempt: 1, outpoint: two })
     const requests = requestsAfter(...outpointAcceptedFacts, ...next, fundingSeen, fundingConfirmed, accepted)
     assert.deepEqual(requests, ['channel: WatchOutpoint (watch-2/1)'])
-  })
-
-  test('not to a watch that an earlier version has acknowledged', () => {
-    assert.ok(!isWatchRequested(...outpointAcceptedFacts, acknowledged('watch-started', one)))
   })
 })
 
@@ -184,11 +179,9 @@ describe('an attestation that arrives before the acceptance', () => {
       'channel: KeepAttestation (keep-attestation-1/1)',
       'settlement: RegisterOutpoint (note-outpoint-1/2)',
     ])
-    const registeredFact = acknowledged('attestation-registered', one)
     given(orderDecider, ...facts)
       .when(registered(true))
-      .then(registeredFact)
-    assert.deepEqual(requestsAfter(...facts, registeredFact, acknowledged('attestation-kept', one), fundingSeen), [])
+      .then()
   })
 })
 
@@ -196,20 +189,14 @@ test('the reservation of a failed seller is released while the next seller is se
   const failed = [...openRequestedFacts, orderFact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
   assert.deepEqual(requestsAfter(...failed), ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/1)'])
   const late = orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: one, attestation: null })
-  assert.deepEqual(requestsAfter(...failed, acknowledged('match-released', '1'), late), [
+  assert.deepEqual(requestsAfter(...failed, late), [
     'match: FindSeller (find-seller-2/1)',
     'match: RenewReservation (renew-reservation-1/1)',
   ])
   // The claim is refused, so the renewed reservation is released again.
   const refused = orderFact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
   assert.deepEqual(
-    requestsAfter(
-      ...failed,
-      acknowledged('match-released', '1'),
-      late,
-      orderFact('ReservationRenewedRecorded', { attempt: 1, outpoint: one }),
-      refused,
-    ),
+    requestsAfter(...failed, late, orderFact('ReservationRenewedRecorded', { attempt: 1, outpoint: one }), refused),
     ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/2)'],
   )
 })
@@ -217,7 +204,7 @@ test('the reservation of a failed seller is released while the next seller is se
 describe('a reservation that is renewed', () => {
   const failed = [...openRequestedFacts, orderFact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
   const late = orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: one, attestation: null })
-  const again = [...failed, acknowledged('match-released', '1'), late]
+  const again = [...failed, late]
   const releasedAgain = [
     ...again,
     orderFact('ReservationRenewedRecorded', { attempt: 1, outpoint: one }),
@@ -229,36 +216,13 @@ describe('a reservation that is renewed', () => {
         ? [(step.command.data as { requestNumber?: number }).requestNumber]
         : [],
     )[0]
-  const answer = (number?: number) =>
-    ({
-      type: 'RecordAcknowledgement',
-      data: { what: 'match-released', key: '1', ...(number !== undefined && { requestNumber: number }) },
-    }) as const
 
   test('is renewed after the earlier release, and released by a request with its own number', () => {
     assert.equal(requestNumber(failed, 'ReleaseMatch'), 1)
     assert.equal(requestNumber(again, 'RenewReservation'), 1)
     assert.equal(requestNumber(releasedAgain, 'ReleaseMatch'), 2)
-    const second = [
-      ...releasedAgain,
-      acknowledged('match-released', '1'),
-      orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: two, attestation: null }),
-    ]
+    const second = [...releasedAgain, orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: two, attestation: null })]
     assert.equal(requestNumber(second, 'RenewReservation'), 2)
-  })
-
-  test('is not released by a repeated answer to an earlier release', () => {
-    given(orderDecider, ...releasedAgain)
-      .when(answer(1))
-      .then()
-    // An older version sends no request number, and its answer is accepted.
-    for (const number of [2, undefined])
-      given(orderDecider, ...releasedAgain)
-        .when(answer(number))
-        .then(acknowledged('match-released', '1'))
-    given(orderDecider, ...failed)
-      .when(answer(1))
-      .then(acknowledged('match-released', '1'))
   })
 })
 
@@ -285,7 +249,6 @@ test('a match that was released while the order was closing is used if the order
   const settled = [
     ...opened,
     closing,
-    acknowledged('match-released', '1'),
     orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
     orderFact('OrderValid', { settledAt: 1 }),
   ]
@@ -310,7 +273,9 @@ test('a closing order requests only the cancellation, and an ended order notifie
   assert.deepEqual(cancel.command.data, { sentence: 'x', byOperator: true })
   const ended = [...closing, orderFact('AdminClosed', { by: 'ops', reason: 'x' })]
   assert.deepEqual(requestsAfter(...ended), ['match: ReleaseMatch (release-match-1/1)', 'channel: StopWatch (stop-watch/1)'])
-  assert.deepEqual(requestsAfter(...ended, acknowledged('match-released', '1'), acknowledged('watch-stopped', '1')), [])
+  assert.deepEqual(requestsAfter(...ended, orderFact('Told', { what: 'watch-stopped', key: '1' })), [
+    'match: ReleaseMatch (release-match-1/1)',
+  ])
 })
 
 test('a search that is still running when the order closes is released too', () => {

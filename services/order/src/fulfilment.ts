@@ -1,5 +1,4 @@
-import type { CommandName } from '@penstock/contracts/contracts.ts'
-import type { ChannelTarget, OutpointClaimTarget } from '@penstock/contracts/channel.ts'
+import type { OutpointClaimTarget } from '@penstock/contracts/channel.ts'
 import type { MatchTarget } from '@penstock/contracts/matching.ts'
 import type { SettlementCommand, SettlementTarget } from '@penstock/contracts/settlement.ts'
 import {
@@ -11,57 +10,30 @@ import {
   command,
   type CommandBody,
 } from '@penstock/kernel/process.ts'
-import { listNotifications, registerOutpointStep, nextReleaseRequest } from './notifications.ts'
+import { cancelHoldStep, notificationSteps, registerOutpointStep, nextReleaseRequest } from './notifications.ts'
 import type { EnrichedOrderCommand } from './order.decide.ts'
-import {
-  hasEnded,
-  isFailed,
-  isSettling,
-  isValid,
-  findLiveAttempt,
-  type Order,
-  type PlacedOrder,
-  findPendingSearch,
-} from './state.ts'
+import { hasEnded, isFailed, isSettling, findLiveAttempt, type Order, type PlacedOrder, findPendingSearch } from './state.ts'
 import { holdTermsOf, needOf } from './terms.ts'
 
 type Step = ProcessStep<EnrichedOrderCommand>
 
-/** Commands whose handling only their receivers record. */
-export const sentUntilHandled = [
-  'settlement.CancelHold',
-  'match.UseMatch',
-  'channel.WatchOutpoint',
-  'channel.StartLease',
-] as const satisfies readonly CommandName[]
-
-/** The next commands and deadlines of an order. An ended order has only notifications, and commands that are sent until they are handled. */
+/** The next commands and deadlines of an order. An ended order has only payouts and notifications. */
 export const fulfilment: Process<Order, EnrichedOrderCommand> = (order, id) =>
   order.status === 'NONE'
     ? []
-    : [
-        ...holdSteps(order, id),
-        ...sellerSteps(order, id),
-        ...payoutSteps(order, id),
-        ...listNotifications(order, id).map(({ step }) => step),
-        // The lease follows the command to watch, because it needs the watch.
-        ...saleSteps(order, id),
-      ]
+    : [...holdSteps(order, id), ...sellerSteps(order, id), ...payoutSteps(order, id), ...notificationSteps(order, id)]
 
 function holdSteps(order: PlacedOrder, id: string): readonly Step[] {
   const toSettlement = (step: string, body: CommandBody<SettlementCommand>, attempt = 1) => [
     commandStep(step, command<SettlementTarget>('settlement', id, body), attempt),
   ]
-  // If the order ended before its invoice was issued, settlement issues no invoice, or cancels the issued invoice.
-  if (isFailed(order) && order.hold === 'asked')
-    return toSettlement('cancel-hold', { type: 'CancelHold', data: { sentence: order.endReason ?? 'The order has ended' } })
   if (hasEnded(order)) return []
   if (order.approveBefore !== null && order.hold === 'none') return [approvalDeadline(order.approveBefore)]
   if (order.hold === 'asked') return toSettlement('issue-hold', { type: 'IssueHold', data: holdTermsOf(order.terms) })
   if (order.closing) {
     const { reason, to } = order.closing
     const byOperator = to === 'ADMIN_CLOSED' && { byOperator: true as const }
-    return toSettlement('cancel-hold', { type: 'CancelHold', data: { sentence: reason, ...byOperator } })
+    return [cancelHoldStep(id, { sentence: reason, ...byOperator })]
   }
   if (order.status === 'SELLER_OPENED_CHANNEL' && order.outpoint && !isSettling(order))
     return toSettlement(
@@ -132,21 +104,6 @@ function outpointStep(order: PlacedOrder, pendingOutpoint: NonNullable<PlacedOrd
     case 'noting':
       return registerOutpointStep(order, pendingOutpoint, id)
   }
-}
-
-/**
- * Uses the reservation of a sale, and starts the channel lease. A match that was released while the order was closing is used
- * too, because settlement settled the hold. Both commands are sent until they are handled.
- */
-function saleSteps(order: PlacedOrder, id: string): readonly CommandStep[] {
-  if (!isValid(order) || !order.outpoint) return []
-  const { attempt, outpoint } = order.outpoint
-  const useMatch = command<MatchTarget>('match', id, { type: 'UseMatch', data: { attempt } })
-  const startLease = command<ChannelTarget>('channel', id, { type: 'StartLease', data: { outpoint } })
-  return [
-    commandStep(`use-match-${attempt}`, useMatch),
-    ...(order.status === 'VALID_CHANNEL_OPENING' ? [commandStep('start-lease', startLease)] : []),
-  ]
 }
 
 /** Sends the invoices of sellers to settlement, which pays the seller that opened the channel. */

@@ -1,4 +1,5 @@
 import type { ChannelTarget } from '@penstock/contracts/channel.ts'
+import type { CommandDataByName, CommandName } from '@penstock/contracts/contracts.ts'
 import type { MatchTarget } from '@penstock/contracts/matching.ts'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { type CommandStep, commandStep, command } from '@penstock/kernel/process.ts'
@@ -6,42 +7,57 @@ import {
   attemptOf,
   isFailed,
   isSettling,
+  isValid,
   findLiveAttempt,
   type AcceptedOutpoint,
   type PlacedOrder,
   findPendingSearch,
-  type Acknowledgement,
-  acknowledgementKeyOf,
+  WATCH_STOPPED,
 } from './state.ts'
 import { channelTermsOf } from './terms.ts'
 
 /**
- * A command that a service has to receive whatever happens to the order. It is sent until it is acknowledged, or until another
- * fact shows that it arrived.
+ * Commands that a service has to receive whatever happens to the order. No decision of the order depends on their arrival, so
+ * they are sent until they are handled, and no fact of the order records that.
  */
-export type Notification = { readonly acknowledgement: Acknowledgement; readonly step: CommandStep }
+export const notificationTypes = [
+  'settlement.CancelHold',
+  'settlement.RegisterOutpoint',
+  'match.ReleaseMatch',
+  'match.UseMatch',
+  'channel.WatchOutpoint',
+  'channel.KeepAttestation',
+  'channel.StopWatch',
+  'channel.StartLease',
+] as const satisfies readonly CommandName[]
 
-/** @returns the notifications that are not acknowledged yet */
-export const listNotifications = (order: PlacedOrder, id: string): readonly Notification[] =>
-  [...listMatchNotifications(order, id), ...listChannelNotifications(order, id)].filter(
-    ({ acknowledgement }) => !order.acknowledged.includes(acknowledgementKeyOf(acknowledgement)),
-  )
+/** The lease follows the command to watch, because it needs the watch. */
+export const notificationSteps = (order: PlacedOrder, id: string): readonly CommandStep[] => [
+  ...holdNotifications(order, id),
+  ...matchNotifications(order, id),
+  ...channelNotifications(order, id),
+]
 
-export const isAwaited = (order: PlacedOrder, { what, key }: Acknowledgement): boolean =>
-  listNotifications(order, '').some(({ acknowledgement }) => acknowledgement.key === key && acknowledgement.what === what)
+/** If the order ended before its invoice was issued, settlement issues no invoice, or cancels the issued invoice. */
+const holdNotifications = (order: PlacedOrder, id: string): readonly CommandStep[] =>
+  isFailed(order) && order.hold === 'asked' ? [cancelHoldStep(id, { sentence: order.endReason ?? 'The order has ended' })] : []
+
+export const cancelHoldStep = (id: string, data: CommandDataByName<'settlement.CancelHold'> & object): CommandStep =>
+  commandStep('cancel-hold', command<SettlementTarget>('settlement', id, { type: 'CancelHold', data }))
 
 /**
- * Every search that did not fail ends with a used or released reservation, even if the search is still running. The attempt of a
- * sale stays live, so its reservation is never released.
+ * Every search that did not fail ends with a used or released reservation, even if the search is still running. A match that was
+ * released while the order was closing is used too, because settlement settled the hold.
  */
-function listMatchNotifications(order: PlacedOrder, id: string): readonly Notification[] {
-  return Array.from({ length: order.lastSearch }, (_, index) => index + 1).flatMap((attempt): Notification[] => {
+function matchNotifications(order: PlacedOrder, id: string): readonly CommandStep[] {
+  return Array.from({ length: order.lastSearch }, (_, index) => index + 1).flatMap((attempt) => {
+    if (isValid(order) && order.outpoint?.attempt === attempt)
+      return [commandStep(`use-match-${attempt}`, command<MatchTarget>('match', id, { type: 'UseMatch', data: { attempt } }))]
     if (isReserved(order, attempt) || order.failedSearch?.attempt === attempt) return []
     const reason = order.endReason ?? 'The attempt is over'
     const requestNumber = nextReleaseRequest(order, attempt)
     const releaseCommand = { type: 'ReleaseMatch', data: { attempt, requestNumber, reason } } as const
-    const step = commandStep(`release-match-${attempt}`, command<MatchTarget>('match', id, releaseCommand), requestNumber)
-    return [{ acknowledgement: { what: 'match-released', key: `${attempt}` }, step }]
+    return [commandStep(`release-match-${attempt}`, command<MatchTarget>('match', id, releaseCommand), requestNumber)]
   })
 }
 
@@ -51,22 +67,25 @@ export const nextReleaseRequest = (order: PlacedOrder, attempt: number): number 
 const isReserved = (order: PlacedOrder, attempt: number): boolean =>
   findLiveAttempt(order)?.number === attempt || order.pendingOutpoint?.attempt === attempt || findPendingSearch(order) === attempt
 
-function listChannelNotifications(order: PlacedOrder, id: string): readonly Notification[] {
-  const { outpoint: accepted } = order
-  if (!accepted || order.status === 'CHANNEL_MONITORING_FINISHED') return []
+function channelNotifications(order: PlacedOrder, id: string): readonly CommandStep[] {
+  const { outpoint: accepted, status } = order
+  if (!accepted || status === 'CHANNEL_MONITORING_FINISHED') return []
   if (isFailed(order)) {
-    const stopCommand = { type: 'StopWatch', data: { reason: order.endReason ?? 'The order has ended' } } as const
-    return [
-      {
-        acknowledgement: { what: 'watch-stopped', key: '1' },
-        step: commandStep('stop-watch', command<ChannelTarget>('channel', id, stopCommand)),
-      },
-    ]
+    const data = { reason: order.endReason ?? 'The order has ended' }
+    return order.acknowledged.includes(WATCH_STOPPED)
+      ? []
+      : [commandStep('stop-watch', command<ChannelTarget>('channel', id, { type: 'StopWatch', data }))]
   }
-  return [...listWatchNotifications(order, accepted, id), ...listAttestationNotifications(order, accepted, id)]
+  const { outpoint } = accepted
+  const startLease = command<ChannelTarget>('channel', id, { type: 'StartLease', data: { outpoint } })
+  return [
+    ...(hasWatchReported(order, accepted) ? [] : [watchStep(order, accepted, id)]),
+    ...(status === 'VALID_CHANNEL_OPENING' ? [commandStep('start-lease', startLease)] : []),
+    ...attestationNotifications(order, accepted, id),
+  ]
 }
 
-function listWatchNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, id: string): readonly Notification[] {
+function watchStep(order: PlacedOrder, accepted: AcceptedOutpoint, id: string): CommandStep {
   const { attempt, outpoint, attestation, number } = accepted
   const { leaseBlocks, policy } = order.terms
   const { fundingSeenBlocks, fundingConfirmsWithinBlocks } = policy
@@ -83,11 +102,7 @@ function listWatchNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, 
     outpointNumber: number,
     ...seenBeforeOf(order, attempt),
   }
-  const watchNotification: Notification = {
-    acknowledgement: { what: 'watch-started', key: outpoint },
-    step: commandStep(`watch-${number}`, command<ChannelTarget>('channel', id, { type: 'WatchOutpoint', data })),
-  }
-  return hasWatchReported(order, accepted) ? [] : [watchNotification]
+  return commandStep(`watch-${number}`, command<ChannelTarget>('channel', id, { type: 'WatchOutpoint', data }))
 }
 
 /**
@@ -107,21 +122,14 @@ function seenBeforeOf(order: PlacedOrder, attempt: number): { readonly seenBefor
  * The watcher stores a late attestation, and settlement registers it. Any other attestation was registered with its outpoint,
  * and the watcher receives it with the outpoint.
  */
-function listAttestationNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, id: string): readonly Notification[] {
-  const { outpoint, attestation, hasLateAttestation } = accepted
+function attestationNotifications(order: PlacedOrder, accepted: AcceptedOutpoint, id: string): readonly CommandStep[] {
+  const { outpoint, attestation, hasLateAttestation, number } = accepted
   if (!attestation || !hasLateAttestation) return []
-  const keepCommand = { type: 'KeepAttestation', data: { outpoint, attestation, outpointNumber: accepted.number } } as const
-  const keepNotification: Notification = {
-    acknowledgement: { what: 'attestation-kept', key: outpoint },
-    step: commandStep(`keep-attestation-${accepted.number}`, command<ChannelTarget>('channel', id, keepCommand)),
-  }
-  const registerNotification: Notification = {
-    acknowledgement: { what: 'attestation-registered', key: outpoint },
-    step: registerOutpointStep(order, accepted, id),
-  }
-  // This notification waits while another outpoint is pending, because it would replace that outpoint at settlement.
+  const keep = { type: 'KeepAttestation', data: { outpoint, attestation, outpointNumber: number } } as const
+  const keepStep = commandStep(`keep-attestation-${number}`, command<ChannelTarget>('channel', id, keep))
+  // The registration waits while another outpoint is pending, because it would replace that outpoint at settlement.
   const isProvable = !order.closing && !order.pendingOutpoint && order.hold === 'held'
-  return isProvable ? [keepNotification, registerNotification] : [keepNotification]
+  return isProvable ? [keepStep, registerOutpointStep(order, accepted, id)] : [keepStep]
 }
 
 type RegistrableOutpoint = Pick<AcceptedOutpoint, 'number' | 'attempt' | 'outpoint' | 'attestation'>

@@ -2,8 +2,6 @@ import type { OrderCommand as WireCommand } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import { assertNever } from '@penstock/kernel/result.ts'
 import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
-import type { CommandData } from './types.ts'
-import { isAwaited, nextReleaseRequest } from './notifications.ts'
 import {
   recordConfirmationsReached,
   recordFundingConfirmed,
@@ -28,7 +26,7 @@ import {
   withdraw,
 } from './decide/placing.ts'
 import { closeByOperator, recordHoldCancelled, recordHoldSettled, recordSettling } from './decide/release.ts'
-import { orderFact, type OrderDecision } from './outcomes.ts'
+import type { OrderDecision } from './outcomes.ts'
 import { refuseNotFound } from './refusal.ts'
 import type { Order, PlacedOrder } from './state.ts'
 
@@ -129,8 +127,6 @@ function decideForService(order: PlacedOrder, command: Exclude<EnrichedOrderComm
       return recordPayoutInvoice(order, command.data)
     case 'RecordPayout':
       return recordPayoutStatus(order, command.data)
-    case 'RecordAcknowledgement':
-      return recordAcknowledgement(order, command.data)
     default:
       return decideForWatch(order, command)
   }
@@ -155,24 +151,4 @@ function decideForWatch(order: PlacedOrder, command: WatchCommand): OrderDecisio
     default:
       return assertNever(command)
   }
-}
-
-/**
- * Records an acknowledgement of another service. An answer to an earlier request is ignored. So is the start of a watch whose
- * reports name its submission, because these reports show that it runs.
- */
-function recordAcknowledgement(
-  order: PlacedOrder,
-  { outpointNumber, requestNumber, ...acknowledgement }: CommandData<'RecordAcknowledgement'>,
-): OrderDecision {
-  // The watch of an earlier submission may have the same outpoint. A version that did not count submissions sends 0.
-  const isOfEarlierSubmission =
-    outpointNumber !== undefined && outpointNumber !== 0 && outpointNumber < (order.outpoint?.number ?? 0)
-  const isOlder =
-    isOfEarlierSubmission ||
-    (requestNumber !== undefined && requestNumber < nextReleaseRequest(order, Number(acknowledgement.key)))
-  const isShownByReports = acknowledgement.what === 'watch-started' && outpointNumber !== undefined && outpointNumber !== 0
-  return isAwaited(order, acknowledgement) && !isOlder && !isShownByReports
-    ? accept(orderFact('Told', acknowledgement))
-    : accept()
 }

@@ -12,7 +12,8 @@ import {
   strangerAccountId,
 } from '@penstock/testkit/order-terms.ts'
 import { transition } from 'xstate'
-import { fulfilment, sentUntilHandled } from './fulfilment.ts'
+import { fulfilment } from './fulfilment.ts'
+import { notificationTypes } from './notifications.ts'
 import type { EnrichedOrderCommand } from './order.decide.ts'
 import { orderMachine } from './order.machine.ts'
 import { orderDecider as decider } from './order.ts'
@@ -122,7 +123,6 @@ function simulateServices() {
       if (matches.get(attempt) === 'used' || requestNumber <= (answered.get(attempt) ?? 0)) return
       answered.set(attempt, requestNumber)
       matches.set(attempt, 'released')
-      sendToOrder('matching', 'RecordAcknowledgement', { what: 'match-released', key: `${attempt}`, requestNumber })
     },
     UseMatch: ({ attempt }: { attempt: number }) => {
       if (matches.get(attempt) !== 'matched' && matches.get(attempt) !== 'released') return
@@ -134,8 +134,7 @@ function simulateServices() {
       if ((watch.outpoint === outpoint && outpointNumber <= watch.outpointNumber) || watch.status === 'stopped') return
       Object.assign(watch, { outpoint, outpointNumber, status: 'watching' })
     },
-    KeepAttestation: ({ outpoint, outpointNumber }: { outpoint: string; outpointNumber: number }) =>
-      sendToOrder('watcher', 'RecordAcknowledgement', { what: 'attestation-kept', key: outpoint, outpointNumber }),
+    KeepAttestation: () => undefined,
     StartLease: ({ outpoint }: { outpoint: string }) => {
       if (watch.outpoint !== outpoint) return
       watch.status = 'leased'
@@ -143,7 +142,6 @@ function simulateServices() {
     StopWatch: () => {
       if (watch.status === 'over' || watch.status === 'stopped') return
       watch.status = 'stopped'
-      sendToOrder('watcher', 'RecordAcknowledgement', { what: 'watch-stopped', key: '1' })
     },
   }
   const claim = ({ attempt }: { attempt: number }, outpoint: string, pick: number) => {
@@ -236,7 +234,7 @@ function simulateServices() {
     },
     /** Whether the process has nothing to do for the step, because its receiver has handled the command. */
     isHandled: (step: ProcessStep) =>
-      step.kind === 'command' && isSentUntilHandled(sentUntilHandled, step) && handled.has(keyOf(step)),
+      step.kind === 'command' && isSentUntilHandled(notificationTypes, step) && handled.has(keyOf(step)),
     inboxes: () => [...commandQueues.keys()].filter((key) => commandQueues.get(key)?.length),
     deliverTo: (stream: string, pick: number) => {
       const step = commandQueues.get(stream)?.shift()

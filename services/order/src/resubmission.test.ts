@@ -23,11 +23,6 @@ const watchStopped = orderFact('Told', { what: 'watch-stopped', key: '1' })
 /** The seller submits outpoint one, then outpoint two, and then outpoint one again as the third submission. */
 const thirdSubmission = [...outpointAcceptedFacts, watchStarted, ...submission(two), ...submission(one, false)]
 
-const watch = (number?: number) =>
-  ({
-    type: 'RecordAcknowledgement',
-    data: { what: 'watch-started', key: one, ...(number === undefined ? {} : { outpointNumber: number }) },
-  }) as const
 const reason = 'It is gone.'
 /** The reports of a submission's watch; 0 stands for a version that did not count submissions. */
 const reportsOf = (outpointNumber: number) =>
@@ -277,46 +272,17 @@ describe('a seller that returns to an earlier outpoint', () => {
     for (const history of [attested, [...attested, ...submission(createOutpoint(3)).slice(0, 2)]])
       given(orderDecider, ...history)
         .when(registered(3, true))
-        .then(orderFact('Told', { what: 'attestation-registered', key: one }))
-  })
-
-  test('has its attestation acknowledged only by the current watch', () => {
-    const attestation = createAttestation(one)
-    const attested = [...thirdSubmission, watchStarted, orderFact('AttestationGiven', { attempt: 1, outpoint: one, attestation })]
-    const attestationKept = (number: number) =>
-      ({ type: 'RecordAcknowledgement', data: { what: 'attestation-kept', key: one, outpointNumber: number } }) as const
-    for (const number of [1, 2])
-      given(orderDecider, ...attested)
-        .when(attestationKept(number))
         .then()
-    for (const number of [3, 0])
-      given(orderDecider, ...attested)
-        .when(attestationKept(number))
-        .then(orderFact('Told', { what: 'attestation-kept', key: one }))
   })
 
-  test('is watched again, and only the start of a watch without a submission number is acknowledged', () => {
-    for (const number of [1, 2, 3])
-      given(orderDecider, ...thirdSubmission)
-        .when(watch(number))
-        .then()
-    // The reports of such a watch count only after its start.
-    for (const number of [0, undefined])
-      given(orderDecider, ...thirdSubmission)
-        .when(watch(number))
-        .then(watchStarted)
-  })
-
-  test('needs a stop of its watch if the order failed before the start of the current watch was acknowledged', () => {
+  test('changes nothing in a failed order, which stops its watch by a command', () => {
     const closed = [
       orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'asked to', blamed: false, by: 'ops' }),
       orderFact('AdminClosed', { by: 'ops', reason: 'asked to' }),
     ]
-    given(orderDecider, ...thirdSubmission, ...closed)
-      .when(lost)
-      .then()
-    given(orderDecider, ...thirdSubmission, watchStarted, ...closed)
-      .when(lost)
-      .then(watchStopped)
+    for (const report of [lost, wrong])
+      given(orderDecider, ...thirdSubmission, watchStarted, ...closed)
+        .when(report)
+        .then()
   })
 })

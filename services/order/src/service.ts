@@ -1,7 +1,8 @@
 import { orderContract } from '@penstock/contracts/order.ts'
 import { defineAggregate, defineService } from '@penstock/runtime/service.ts'
 import { enrichPlaceOrder, enrichAccept, type OrderPorts } from './enrich.ts'
-import { fulfilment, sentUntilHandled } from './fulfilment.ts'
+import { fulfilment } from './fulfilment.ts'
+import { notificationTypes } from './notifications.ts'
 import { orderDecider } from './order.ts'
 import { selectPayableInvoices } from './payout.ts'
 import type { Order, PlacedOrder } from './state.ts'
@@ -20,7 +21,7 @@ export const orderService = defineService<OrderPorts>('order', {
       },
       enrich: { Accept: enrichAccept, PlaceOrder: enrichPlaceOrder },
       process: fulfilment,
-      sentUntilHandled,
+      sentUntilHandled: notificationTypes,
       follows: {
         OrderPlaced: ['LapseApproval'],
         SellerAccepted: ['settlement.IssueHold'],

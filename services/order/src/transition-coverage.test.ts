@@ -66,13 +66,12 @@ const claim = (outpoint: string, attempt = 1, granted = true) => step('RecordOut
 const note = (outpoint: string, attempt = 1, registered = true, attested = false) =>
   step('RecordOutpointRegistered', { attempt, outpoint, registered, attested, reason: null, tooLate: false, outpointNumber: 0 })
 const submission = (outpoint: string) => [name(outpoint), claim(outpoint), note(outpoint)]
-const watched = step('RecordAcknowledgement', { what: 'watch-started', key: one })
-const named = [...opening, ...submission(one), watched]
-const fundingSeen = [...named, step('RecordFundingSeen', { outpoint: one, outpointNumber: 0 })]
+const named = [...opening, ...submission(one)]
+const fundingSeen = [...named, step('RecordFundingSeen', { outpoint: one, outpointNumber: 1 })]
 const confirm = (height = 120) =>
   step('RecordFundingConfirmed', { outpoint: one, height, channelId: `${height}x1x0`, outpointNumber: 0 })
 const confirmed = [...fundingSeen, confirm()]
-const opened = [...confirmed, step('RecordConfirmationsReached', { outpoint: one, confirmations: 3, outpointNumber: 0 })]
+const opened = [...confirmed, step('RecordConfirmationsReached', { outpoint: one, confirmations: 3, outpointNumber: 1 })]
 const settle = step('RecordSettling', { outpoint: one, confirmations: 3, lastHeight: false })
 const settling = [...opened, settle]
 const valid = [...settling, step('RecordHoldSettled', { settledAt: 5 })]
@@ -86,15 +85,13 @@ const released = cancelled('released')
 const operatorCloses = step('CloseByOperator', { by: 'ops', reason: 'asked to' })
 /** An operator who closes an order with an accepted outpoint has to bear the loss. */
 const operatorBearsLoss = step('CloseByOperator', { by: 'ops', reason: 'asked to', bearsLoss: true })
-const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'spent elsewhere', outpointNumber: 0 })
-const wrong = step('RecordChannelInvalid', { outpoint: one, reason: 'too small', blamed: true, outpointNumber: 0 })
-const reorged = step('RecordFundingReorged', { outpoint: one, outpointNumber: 0 })
+const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'spent elsewhere', outpointNumber: 1 })
+const wrong = step('RecordChannelInvalid', { outpoint: one, reason: 'too small', blamed: true, outpointNumber: 1 })
+const reorged = step('RecordFundingReorged', { outpoint: one, outpointNumber: 1 })
 const withdraw = step('Withdraw', { reason: 'too slow' })
 const unreachable = step('Cancel', { by: seller, reason: 'UNABLE_TO_CONNECT_TO_NODE' })
 const expiring = step('RecordHoldExpiring', { reason: 'too late' })
 const giveUp = step('Cancel', { by: seller, reason: 'I cannot' })
-const acknowledged = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key = '1') =>
-  step('RecordAcknowledgement', { what, key })
 const accept = (digit: number) => step('Accept', { by: seller, request: invoiceOf(digit), network: 'regtest' })
 const payout = (digit: number, accepted: boolean) =>
   step('RecordPayoutInvoice', { paymentHash: `${digit}`.repeat(64), accepted, reason: null })
@@ -141,18 +138,13 @@ const scenarios: readonly (readonly [OrderLifecycleStatus, readonly Step[]])[] =
   ['BUYER_FAILED_TO_PAY', [...issued, cancelled('node'), heldLate]],
   // The payment arrived after its invoice had expired.
   ['BUYER_FAILED_TO_PAY', [...issued, expiring, heldLate, matched(1), cancelled('expired')]],
-  ['BUYER_FAILED_TO_PAY', [...held, cancelled('expired'), acknowledged('match-released')]],
-  ['BUYER_FAILED_TO_PAY', [...started, cancelled('expired'), acknowledged('match-released')]],
+  ['BUYER_FAILED_TO_PAY', [...held, cancelled('expired')]],
+  ['BUYER_FAILED_TO_PAY', [...started, cancelled('expired')]],
   ['SELLER_REJECTED', [...held, step('RecordUnmatched', { attempt: 1, reason: 'nobody' }), released, heldLate]],
-  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...held, cancelled('last-height', 'unnamed'), acknowledged('match-released'), heldLate]],
+  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...held, cancelled('last-height', 'unnamed'), heldLate]],
   ['ADMIN_CLOSED', [...held, operatorCloses, released]],
-  ['ADMIN_CLOSED', [...held, operatorCloses, acknowledged('match-released'), released]],
-  ['ADMIN_CLOSED', [...held, operatorCloses, released, acknowledged('match-released')]],
   ['WAITING_FOR_CHANNEL_OPEN', [...started, accept(1), payout(1, true), accept(2), payout(2, false)]],
-  [
-    'WAITING_FOR_CHANNEL_OPEN',
-    [...opening, step('LapseOpening', { attempt: 1, deadline: 4 + 21_600_000 }), acknowledged('match-released'), matched(2)],
-  ],
+  ['WAITING_FOR_CHANNEL_OPEN', [...opening, step('LapseOpening', { attempt: 1, deadline: 4 + 21_600_000 }), matched(2)]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...started, reach(1, false), released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...started, reach(1, true, 209), released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...opening, giveUp, step('RecordUnmatched', { attempt: 2, reason: 'nobody' }), released]],
@@ -207,28 +199,25 @@ const scenarios: readonly (readonly [OrderLifecycleStatus, readonly Step[]])[] =
     'SELLER_SENT_TRANSACTION',
     [...named, name(one, seller, true), note(one, 1, true, true), accept(1), payout(1, true), accept(2), payout(2, false)],
   ],
-  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two, 1, false), acknowledged('watch-started', one)]],
+  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two, 1, false)]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, lost, released, heldLate]],
   ['INVALID_CHANNEL_OPENING', [...named, wrong, released, heldLate]],
-  ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('last-height', 'unconfirmed'), acknowledged('watch-stopped')]],
+  ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('last-height', 'unconfirmed')]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('last-height', 'unproven')]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node', 'unproven')]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node')]],
-  ['INVALID_CHANNEL_OPENING', [...named, cancelled('last-height', 'wrong'), acknowledged('watch-stopped')]],
+  ['INVALID_CHANNEL_OPENING', [...named, cancelled('last-height', 'wrong')]],
   ['ADMIN_CLOSED', [...named, operatorBearsLoss, released]],
   ['SELLER_OPENED_CHANNEL', [...named, settle]],
   [
     'SELLER_SENT_TRANSACTION',
-    [...named, name(two), claim(two), step('RecordFundingSeen', { outpoint: one, outpointNumber: 0 }), note(two)],
+    [...named, name(two), claim(two), step('RecordFundingSeen', { outpoint: one, outpointNumber: 1 }), note(two)],
   ],
   [
     'WAITING_FOR_ON_CHAIN_CONFIRMATION',
-    [...named, name(two), step('RecordFundingSeen', { outpoint: one, outpointNumber: 0 }), claim(two), name(one, seller, true)],
+    [...named, name(two), step('RecordFundingSeen', { outpoint: one, outpointNumber: 1 }), claim(two), name(one, seller, true)],
   ],
-  [
-    'WAITING_FOR_ON_CHAIN_CONFIRMATION',
-    [...fundingSeen, acknowledged('watch-started', one), accept(1), payout(1, true), accept(2), payout(2, false)],
-  ],
+  ['WAITING_FOR_ON_CHAIN_CONFIRMATION', [...fundingSeen, accept(1), payout(1, true), accept(2), payout(2, false)]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...fundingSeen, lost, released]],
   ['INVALID_CHANNEL_OPENING', [...fundingSeen, wrong, released]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...fundingSeen, cancelled('node', 'unproven')]],
@@ -236,16 +225,7 @@ const scenarios: readonly (readonly [OrderLifecycleStatus, readonly Step[]])[] =
   ['SELLER_OPENED_CHANNEL', [...fundingSeen, settle]],
   [
     'ON_CHAIN_CONFIRMATION',
-    [
-      ...confirmed,
-      confirm(121),
-      name(one, seller, true),
-      acknowledged('watch-started', one),
-      accept(1),
-      payout(1, true),
-      accept(2),
-      payout(2, false),
-    ],
+    [...confirmed, confirm(121), name(one, seller, true), accept(1), payout(1, true), accept(2), payout(2, false)],
   ],
   ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...confirmed.slice(named.length), note(two)]],
   ['ON_CHAIN_CONFIRMATION', [...named, name(two), ...confirmed.slice(named.length), claim(two)]],
@@ -264,16 +244,7 @@ const scenarios: readonly (readonly [OrderLifecycleStatus, readonly Step[]])[] =
   ['ADMIN_CLOSED', [...confirmed, operatorBearsLoss, released]],
   [
     'SELLER_OPENED_CHANNEL',
-    [
-      ...opened,
-      confirm(121),
-      name(one, seller, true),
-      acknowledged('watch-started', one),
-      accept(1),
-      payout(1, true),
-      accept(2),
-      payout(2, false),
-    ],
+    [...opened, confirm(121), name(one, seller, true), accept(1), payout(1, true), accept(2), payout(2, false)],
   ],
   ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...opened.slice(named.length), note(two)]],
   ['SELLER_OPENED_CHANNEL', [...named, name(two), ...opened.slice(named.length), claim(two)]],
@@ -303,10 +274,8 @@ const scenarios: readonly (readonly [OrderLifecycleStatus, readonly Step[]])[] =
       step('RecordReservationRenewal', { attempt: 1, granted: true, reason: null }),
       claim(one),
       note(one),
-      watched,
       ...valid.slice(named.length),
       finish,
-      acknowledged('match-released', '2'),
       cancelled('node'),
       accept(1),
       payout(1, true),
@@ -330,11 +299,26 @@ test('an invoice that is issued after the end does not change the status', () =>
   for (const steps of lateEventScenarios) assert.equal(carryOut(steps).status, carryOut(steps.slice(0, -1)).status)
 })
 
-test('the scenarios take every transition of the order machine', () => {
+/** Statuses in which only earlier versions recorded that a service had acknowledged a command. */
+const acknowledgedBefore: readonly OrderLifecycleStatus[] = [
+  'WAITING_FOR_BUYER_PAYMENT',
+  'WAITING_FOR_CHANNEL_OPEN',
+  'CHANNEL_MONITORING_FINISHED',
+  'BUYER_FAILED_TO_PAY',
+  'SELLER_FAILED_TO_OPEN_CHANNEL',
+  'SELLER_FAILED_TO_SEND_SWAP',
+  'INVALID_CHANNEL_OPENING',
+  'ADMIN_CLOSED',
+]
+
+test('the scenarios take every transition of the order machine, except those of earlier versions', () => {
   for (const [, steps] of scenarios) carryOut(steps)
   for (const steps of lateEventScenarios) carryOut(steps)
   const missing = orderLifecycle.edges.map((edge) => edge.join(' ')).filter((edge) => !takenTransitions.has(edge))
-  assert.deepEqual(missing, [])
+  assert.deepEqual(
+    missing,
+    acknowledgedBefore.map((status) => `${status} Told ${status}`),
+  )
 })
 
 test('the scenarios take every transition of the attempt machine', () => {

@@ -82,8 +82,8 @@ export const orderMutants = createMutants('order', [
     id: 'match-used-is-released',
     description: 'Sold capacity is released as if it were free: the offer is sold once more than the seller has.',
     file: `${src}/notifications.ts`,
-    text: 'findLiveAttempt(order)?.number === attempt ||',
-    replacement: `(order.hold !== 'settled' && findLiveAttempt(order)?.number === attempt) ||`,
+    text: 'if (isValid(order) && order.outpoint?.attempt === attempt)\n',
+    replacement: 'if (isValid(order) && order.outpoint?.attempt === attempt && order.attempts.length > 1)\n',
     killers: [`${src}/fulfilment.test.ts`],
   },
   {
@@ -170,11 +170,12 @@ export const orderMutants = createMutants('order', [
     killers: [`${src}/resubmission.test.ts`],
   },
   {
-    id: 'release-of-an-earlier-question',
-    description: 'The acknowledgement of an earlier release ends the current one: the reservation stays for ever.',
-    file: `${src}/order.decide.ts`,
-    text: 'requestNumber < nextReleaseRequest(order, Number(acknowledgement.key))',
-    replacement: 'requestNumber < 0',
+    id: 'release-with-an-earlier-id',
+    description:
+      'The release after a renewal has the id of the earlier release: matching drops it, and the reservation stays for ever.',
+    file: `${src}/notifications.ts`,
+    text: "command<MatchTarget>('match', id, releaseCommand), requestNumber)",
+    replacement: "command<MatchTarget>('match', id, releaseCommand), 1)",
     killers: [`${src}/fulfilment.test.ts`],
   },
   {

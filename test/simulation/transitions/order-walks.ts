@@ -93,7 +93,6 @@ const allMessages: readonly OrderMessage[] = [
     ...[true, false].map((granted) =>
       createMessage('RecordReservationRenewal', { attempt, granted, reason: null }, `ReservationRenewed ${attempt}`),
     ),
-    createMessage('RecordAcknowledgement', { what: 'match-released', key: `${attempt}` }),
     createMessage('Cancel', { by: sellerAccountOf(attempt), reason: 'I cannot' }),
     createMessage('Cancel', { by: sellerAccountOf(attempt), reason: 'UNABLE_TO_CONNECT_TO_NODE' }),
     createMessage('LapseOpening', { attempt, deadline: 21_600_000 }),
@@ -107,14 +106,7 @@ const allMessages: readonly OrderMessage[] = [
     ]),
   ]),
   ...[1, 2, 3, 4].flatMap((check) => [buyerReach(check, true), buyerReach(check, false)]),
-  ...OUTPOINTS.flatMap((outpoint) => [
-    ...channelMessages(outpoint),
-    submitAttestedOutpoint(outpoint),
-    settlingStarted(outpoint),
-    createMessage('RecordAcknowledgement', { what: 'attestation-kept', key: outpoint }),
-    createMessage('RecordAcknowledgement', { what: 'attestation-registered', key: outpoint }),
-  ]),
-  createMessage('RecordAcknowledgement', { what: 'watch-stopped', key: '1' }),
+  ...OUTPOINTS.flatMap((outpoint) => [...channelMessages(outpoint), submitAttestedOutpoint(outpoint), settlingStarted(outpoint)]),
   { type: 'Accept', data: { by: sellerAccountOf(1), request: payoutInvoiceText, network: 'regtest' } },
   createMessage('RecordPayoutInvoice', { paymentHash: '1'.repeat(64), accepted: true, reason: null }),
   createMessage('Reject', { by: sellerAccountOf(1), record: null }),

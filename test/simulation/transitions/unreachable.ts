@@ -1,5 +1,6 @@
 const LATE_MESSAGE =
   'A failed order gets a late message only if it ended between `IssueHold` and `PaymentHeld`. No order gets this status then.'
+const ACKNOWLEDGED_BEFORE = 'Only earlier versions recorded in this status that a service had acknowledged a command.'
 const NO_HOLD = 'An order gets this status before it requests its hold, so no message about a hold can be late.'
 const NAMED_LATER = 'An order sends an outpoint to settlement only after it has received `HoldHeld`.'
 const NEVER_BEGUN = 'An order renews only the reservation of an attempt that has started, and an attempt starts with `Matched`.'
@@ -18,8 +19,14 @@ export const unreachableTransitions: Readonly<Record<string, string>> = {
   'order: INVALID_CHANNEL_OPENING --LateMessageRecorded--> INVALID_CHANNEL_OPENING': LATE_MESSAGE,
   'order: CHANNEL_MONITORING_FINISHED --LateMessageRecorded--> CHANNEL_MONITORING_FINISHED':
     '`LeaseEnded` is the last fact of the watch. After `HoldSettled`, settlement sends no message that is late for this order.',
-  'order: BUYER_FAILED_TO_PAY --Told--> BUYER_FAILED_TO_PAY':
-    'No service has anything to acknowledge: without a payment the order searched no seller, and its invoice is already cancelled.',
+  'order: WAITING_FOR_BUYER_PAYMENT --Told--> WAITING_FOR_BUYER_PAYMENT': ACKNOWLEDGED_BEFORE,
+  'order: WAITING_FOR_CHANNEL_OPEN --Told--> WAITING_FOR_CHANNEL_OPEN': ACKNOWLEDGED_BEFORE,
+  'order: CHANNEL_MONITORING_FINISHED --Told--> CHANNEL_MONITORING_FINISHED': ACKNOWLEDGED_BEFORE,
+  'order: BUYER_FAILED_TO_PAY --Told--> BUYER_FAILED_TO_PAY': ACKNOWLEDGED_BEFORE,
+  'order: SELLER_FAILED_TO_OPEN_CHANNEL --Told--> SELLER_FAILED_TO_OPEN_CHANNEL': ACKNOWLEDGED_BEFORE,
+  'order: SELLER_FAILED_TO_SEND_SWAP --Told--> SELLER_FAILED_TO_SEND_SWAP': ACKNOWLEDGED_BEFORE,
+  'order: INVALID_CHANNEL_OPENING --Told--> INVALID_CHANNEL_OPENING': ACKNOWLEDGED_BEFORE,
+  'order: ADMIN_CLOSED --Told--> ADMIN_CLOSED': ACKNOWLEDGED_BEFORE,
   'order: WAITING_FOR_CHANNEL_OPEN --BuyerFailedToPay--> BUYER_FAILED_TO_PAY':
     'If an invoice expires, settlement reports the expiry before a payment of this invoice. Older releases reported the payment first.',
   'quote: QUOTED --QuotePlaced--> PLACED': 'Only older releases recorded that the order of a quote was placed.',

@@ -66,7 +66,7 @@ const isOfCurrentWatch = (order: PlacedOrder, report: WatchReport): boolean =>
 export function recordFundingLost(order: PlacedOrder, data: CommandData<'RecordFundingLost'>): OrderDecision {
   const { outpoint, failure, reason } = data
   if (!isOfCurrentWatch(order, data)) return accept()
-  if (isFailed(order)) return accept(...acknowledgeWatchEnd(order))
+  if (isFailed(order)) return accept()
   if (isSettling(order)) return accept(...recordLateEvent(order, 'funding-lost', failure), ...acknowledgeWatchEnd(order))
   if (order.closing) return accept(...acknowledgeWatchEnd(order))
   // The pending outpoint may replace the lost outpoint. The order closes only if the pending outpoint is refused.
@@ -81,7 +81,7 @@ export function recordFundingLost(order: PlacedOrder, data: CommandData<'RecordF
 export function recordChannelInvalid(order: PlacedOrder, data: CommandData<'RecordChannelInvalid'>): OrderDecision {
   const { reason, blamed } = data
   if (!isOfCurrentWatch(order, data)) return accept()
-  if (isFailed(order)) return accept(...acknowledgeWatchEnd(order))
+  if (isFailed(order)) return accept()
   if (isSettling(order)) return accept(...recordLateEvent(order, 'channel-wrong', reason), ...acknowledgeWatchEnd(order))
   if (order.closing) return accept(...acknowledgeWatchEnd(order))
   // The pending outpoint may replace the invalid outpoint, as after a lost funding.

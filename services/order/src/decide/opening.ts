@@ -1,7 +1,6 @@
 import type { CancellationReason, OrderFact } from '@penstock/contracts/order.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import type { CommandData } from '../types.ts'
-import { isAwaited } from '../notifications.ts'
 import { orderFact, type OrderDecision, requestRelease } from '../outcomes.ts'
 import { refuseClosing, refuseEnded, refuseNotNow } from '../refusal.ts'
 import {
@@ -21,19 +20,12 @@ export const recordMatched = (order: PlacedOrder, { attempt, candidate }: Comman
   findPendingSearch(order) === attempt ? accept(orderFact('AttemptStarted', { attempt, candidate })) : accept()
 
 export function recordUnmatched(order: PlacedOrder, { attempt, reason }: CommandData<'RecordUnmatched'>): OrderDecision {
-  if (findPendingSearch(order) !== attempt) return accept(...acknowledgeRelease(order, attempt))
-  if (order.failedSearch?.attempt === attempt) return accept()
+  if (findPendingSearch(order) !== attempt || order.failedSearch?.attempt === attempt) return accept()
   const failed = orderFact('SearchFailed', { attempt, reason })
   if (order.pendingOutpoint) return accept(failed)
   // At the first attempt no seller has the capacity. At a later attempt, the earlier sellers have failed to open.
   return accept(failed, requestRelease(order, attempt === 1 ? 'SELLER_REJECTED' : 'SELLER_FAILED_TO_OPEN_CHANNEL', reason))
 }
-
-/** If nothing is reserved, the answer of matching also acknowledges a requested release. */
-export const acknowledgeRelease = (order: PlacedOrder, attempt: number): readonly OrderFact[] =>
-  isAwaited(order, { what: 'match-released', key: `${attempt}` })
-    ? [orderFact('Told', { what: 'match-released', key: `${attempt}` })]
-    : []
 
 /** Records whether our node reached the buyer's node. If it did not, or too few blocks are left, no seller is blamed. */
 export function recordBuyerReach(

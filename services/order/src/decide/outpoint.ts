@@ -5,7 +5,7 @@ import type { AttestationData } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { describeAttestationFault } from '../attestation.ts'
 import type { CommandData } from '../types.ts'
-import { explainNoSellerLeft, acknowledgeRelease, EXPIRES_TOO_SOON } from './opening.ts'
+import { explainNoSellerLeft, EXPIRES_TOO_SOON } from './opening.ts'
 import { orderFact, type OrderDecision, requestRelease } from '../outcomes.ts'
 import { refuseClosing, refuseEnded, refuseNotFound, refuseNotNow } from '../refusal.ts'
 import {
@@ -106,12 +106,8 @@ export function recordReservationRenewal(
   order: PlacedOrder,
   { attempt, granted, reason }: CommandData<'RecordReservationRenewal'>,
 ): OrderDecision {
-  if (order.pendingOutpoint?.stage !== 'renewing' || order.pendingOutpoint.attempt !== attempt)
-    return accept(...(granted ? [] : acknowledgeRelease(order, attempt)))
-  if (!granted) {
-    const acknowledgement = orderFact('Told', { what: 'match-released', key: `${attempt}` })
-    return accept(...refuseOutpoint(order, reason ?? 'The capacity has been sold to another buyer'), acknowledgement)
-  }
+  if (order.pendingOutpoint?.stage !== 'renewing' || order.pendingOutpoint.attempt !== attempt) return accept()
+  if (!granted) return accept(...refuseOutpoint(order, reason ?? 'The capacity has been sold to another buyer'))
   if (order.closing) return accept(...refuseOutpoint(order, order.closing.reason))
   const { outpoint } = order.pendingOutpoint
   const reservationRenewedFact = orderFact('ReservationRenewedRecorded', { attempt, outpoint })
@@ -150,12 +146,7 @@ export function recordOutpointRegistered(order: PlacedOrder, data: CommandData<'
     order.pendingOutpoint?.stage === 'noting' &&
     order.pendingOutpoint.outpoint === outpoint &&
     order.pendingOutpoint.attempt === attempt
-  if (!isPending) {
-    const isAwaited = order.outpoint?.outpoint === outpoint && order.outpoint.hasLateAttestation && !hasEnded(order)
-    return isAwaited && (attested || !registered) && !order.acknowledged.includes(`attestation-registered ${outpoint}`)
-      ? accept(orderFact('Told', { what: 'attestation-registered', key: outpoint }))
-      : accept()
-  }
+  if (!isPending) return accept()
   if (!registered) return accept(...refuseOutpoint(order, reason ?? 'It is too late for another funding transaction', tooLate))
   if (order.closing) return accept(...refuseOutpoint(order, order.closing.reason))
   return accept(...acceptOutpoint(order, attempt, outpoint, data.window), ...(attested ? [] : repeatAttestation(order)))

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
-import type { MatchFact } from '@penstock/contracts/matching.ts'
-import { createAttestation, createOutpoint } from '@penstock/testkit/order-terms.ts'
+import { createOutpoint } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
 import { reactionsToChannel } from './channel.ts'
-import { reactionsToMatching } from './matching.ts'
 
 const orderId = '00000000-0000-4000-8000-0000000000aa'
 const outpoint = createOutpoint(1)
 
-/** The commands that an order receives for a fact of the watcher or of matching. */
-const commandsOf = (fact: ChannelFact | MatchFact) => {
+/** The commands that an order receives for a fact of the watcher. */
+const commandsOf = (fact: ChannelFact) => {
   const meta = { id: 'e', category: 'any', aggregateId: orderId, revision: 0, position: 0n, at: 0, commandId: '' }
-  return [...reactionsToChannel, ...reactionsToMatching]
+  return reactionsToChannel
     .filter(({ type }) => type === fact.type)
     .flatMap(({ react }) => react({ ...meta, correlation: orderId, fact }))
     .map(({ id, command }) => {
@@ -51,15 +49,4 @@ test('each report of a watch carries the number of its submission', () => {
     ],
   ]
   for (const [fact, type, data] of facts) assert.deepEqual(commandsOf(fact), [[type, { outpoint, ...data, outpointNumber }]])
-  assert.deepEqual(
-    commandsOf({ type: 'AttestationKept', v: 2, data: { outpoint, attestation: createAttestation(outpoint), outpointNumber } }),
-    [['RecordAcknowledgement', { what: 'attestation-kept', key: outpoint, outpointNumber }]],
-  )
-})
-
-test('the acknowledgement of a release contains the number of the request', () => {
-  assert.deepEqual(
-    commandsOf({ type: 'MatchReleased', v: 1, data: { attempt: 2, requestNumber: 3, asked: null, reason: 'over' } }),
-    [['RecordAcknowledgement', { what: 'match-released', key: '2', requestNumber: 3 }]],
-  )
 })

@@ -12,13 +12,6 @@ export const reactionsToChannel: readonly Reaction[] = [
     'order.RecordOutpointClaim',
     ({ orderId, attempt }, { aggregateId: outpoint }) => [{ id: orderId, data: { attempt, outpoint, granted: false } }],
   ),
-  // The reports of a watch show that it runs. Only the reports of a version that did not count submissions do not.
-  on(channelContract, 'WatchStarted', 'order.RecordAcknowledgement', ({ outpoint, outpointNumber }, { aggregateId }) =>
-    outpointNumber === 0 ? [{ id: aggregateId, data: { what: 'watch-started', key: outpoint, outpointNumber } }] : [],
-  ),
-  on(channelContract, 'AttestationKept', 'order.RecordAcknowledgement', ({ outpoint, outpointNumber }, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'attestation-kept', key: outpoint, outpointNumber } },
-  ]),
   on(channelContract, 'FundingSeen', 'order.RecordFundingSeen', ({ outpoint, outpointNumber }, { aggregateId }) => [
     { id: aggregateId, data: { outpoint, outpointNumber } },
   ]),
@@ -60,8 +53,5 @@ export const reactionsToChannel: readonly Reaction[] = [
   ),
   on(channelContract, 'LeaseEnded', 'order.RecordLeaseEnded', ({ outpoint, early, closedBy }, { aggregateId }) => [
     { id: aggregateId, data: { outpoint, early, closedBy } },
-  ]),
-  on(channelContract, 'WatchStopped', 'order.RecordAcknowledgement', (_data, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'watch-stopped', key: '1' } },
   ]),
 ]

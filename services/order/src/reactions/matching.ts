@@ -11,7 +11,4 @@ export const reactionsToMatching: readonly Reaction[] = [
   on(matchContract, 'ReservationRenewalRefused', 'order.RecordReservationRenewal', ({ attempt, reason }, { aggregateId }) => [
     { id: aggregateId, data: { attempt, granted: false, reason } },
   ]),
-  on(matchContract, 'MatchReleased', 'order.RecordAcknowledgement', ({ attempt, requestNumber }, { aggregateId }) => [
-    { id: aggregateId, data: { what: 'match-released', key: `${attempt}`, requestNumber } },
-  ]),
 ]
