@@ -56,6 +56,13 @@ export function parkedKeysContract(name: string, open: () => Promise<ParkedFixtu
       await parked.park(KEY, message('a', 0), 'it still is', lost)
       expect(await removeAll()).toEqual(['x', 'y', 'a', 'b'])
     })
+    it('merge the messages of two partitions by their time, and keep the order of each partition', async () => {
+      const other = (id: string, offset: number, at: number) => ({ ...message(id, offset), partition: 9, at: BEYOND_INT32 + at })
+      await parked.park(KEY, other('b', 70, 2), 'the code is wrong')
+      for (const later of [message('a', 1), other('d', 71, 1), message('c', 3), other('e', 72, 9)])
+        expect(await parked.parkBehind(KEY, later)).toBe(true)
+      expect(await removeAll()).toEqual(['a', 'b', 'd', 'c', 'e'])
+    })
     it('return a message unchanged', async () => {
       const far = message('a', BEYOND_INT32)
       await parked.park(KEY, far, 'the code is wrong')

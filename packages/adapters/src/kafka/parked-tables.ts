@@ -113,7 +113,8 @@ const toParkedKeyState = (row: Omit<ParkedTables['bus_parked_keys'], 'reason' | 
 
 /**
  * Whether a message is later than the first parked message. An earlier message was handled before the parking, and arrives again
- * after a crash. In a recreated topic a new message may have a lower offset, so a later timestamp counts too.
+ * after a crash. In a recreated topic a new message may have a lower offset, so a later timestamp counts too. A message of
+ * another partition counts as later, because the offsets of two partitions cannot be compared.
  */
 const isLater = (message: ReceivedMessage, first: ReceivedMessage | Omit<ReceivedMessage, 'headers'>): boolean =>
   message.partition !== first.partition || message.offset > first.offset || message.at > first.at
@@ -142,8 +143,29 @@ async function insertMessage(
     .execute()
 }
 
+/**
+ * Selects the next message of a replay. Offsets order the messages of one partition. The brokers' timestamps order the first
+ * messages of two partitions, which a key has if its messages have two priorities.
+ */
 async function selectFirst(db: ParkedDb, parkedKey: ParkedKeyId) {
-  const query = whereKey(db.selectFrom('bus_parked_messages').selectAll(), parkedKey).orderBy('seq').limit(1)
+  const query = whereKey(db.selectFrom('bus_parked_messages').selectAll(), parkedKey)
+    .where((build) =>
+      build.not(
+        build.exists(
+          build
+            .selectFrom('bus_parked_messages as earlier')
+            .select('earlier.seq')
+            .where('earlier.consumer', '=', parkedKey.group)
+            .where('earlier.topic', '=', parkedKey.topic)
+            .where('earlier.key', '=', parkedKey.key)
+            .whereRef('earlier.part', '=', 'bus_parked_messages.part')
+            .whereRef('earlier.seq', '<', 'bus_parked_messages.seq'),
+        ),
+      ),
+    )
+    .orderBy('at')
+    .orderBy('part')
+    .limit(1)
   const row = await query.executeTakeFirst()
   if (!row) return undefined
   const { id, key, headers, body, part, seq, at } = row

@@ -3,7 +3,10 @@ import type { ReplaySource } from '../../shared/parked-replay.ts'
 import type { SharedParkedKeys, ParkedKeyState } from '../parked-tables.ts'
 import type { ReceivedMessage } from './to-bus-message.ts'
 
-/** This process's copy of the parked keys of one group and topic. The shared table is authoritative. */
+/**
+ * This process's copy of the parked keys of one group and topic. The shared table is authoritative. Two processes may read the
+ * two lanes of a key. If one of them parks the key, the other handles messages of its lane until it reads the table again.
+ */
 export function createParkedKeysCache(
   subscriptionId: { readonly group: string; readonly topic: string },
   table: SharedParkedKeys,
