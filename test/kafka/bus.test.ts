@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
 import { busContract } from '@penstock/ports/bus.contract.ts'
+import type { BusMessage } from '@penstock/ports/bus.ts'
 import { describe } from 'vitest'
 import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+
+/** The messages of the contract that get partitions of their own. */
+const isLowPriority = ({ headers }: BusMessage): boolean => headers['unpaid'] === 'yes'
 
 const child = new URL('./bus.child.ts', import.meta.url)
 
@@ -18,7 +22,7 @@ describe.skipIf(isKafkaMissing)('on a real broker', () => {
       const options = createBusOptions(getSharedBroker(), createPrefix())
       let close = async (): Promise<void> => {}
       const open = async () => {
-        const opened = await openKafkaBus(options, file)
+        const opened = await openKafkaBus({ ...options, isLowPriority }, file)
         close = () => opened.close()
         return opened.bus
       }

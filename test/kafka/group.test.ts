@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
-import type { Bus, HandlerResult } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage, HandlerResult } from '@penstock/ports/bus.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, startPublishing, pollUntil } from './numbered-messages.ts'
@@ -198,6 +198,39 @@ describe.skipIf(isKafkaMissing)('a consumer group', () => {
     expect(await operator.bus.replay({ group: 'readers', topic: 'load', key: 'bad' })).toBe(3)
     await pollUntil(async () => checker.handled('bad') === 3 && (await operator.bus.parked()).length === 0, 'the replay')
     expect(checker.breaches).toEqual([])
+  })
+
+  it('handles regular messages while more low-priority messages wait than a partition may have in flight', async () => {
+    const isLowPriority = ({ headers }: BusMessage): boolean => headers['unpaid'] === 'yes'
+    // One partition for each priority. A partition has at most 1,000 messages in flight.
+    options = { ...options, partitions: 2, isLowPriority }
+    const { bus } = await open()
+    const gate = Promise.withResolvers<void>()
+    const handled = new Set<string>()
+    let started = 0
+    await bus.subscribe({
+      group: 'readers',
+      topic: 'load',
+      isLowPriority,
+      handle: async (message) => {
+        started++
+        if (isLowPriority(message)) await gate.promise
+        handled.add(message.id)
+        return 'done'
+      },
+    })
+    const backlog = Array.from({ length: 2500 }, (_, n) => createNumberedMessage(`unpaid-${n}`, 0))
+    await bus.publish(
+      'load',
+      backlog.map((message) => ({ ...message, headers: { ...message.headers, unpaid: 'yes' } })),
+    )
+    await pollUntil(() => started >= 64, 'every handler for low-priority messages busy')
+    const regular = keys.map((key) => createNumberedMessage(key, 0))
+    await bus.publish('load', regular)
+    await pollUntil(() => regular.every(({ id }) => handled.has(id)), 'the regular messages')
+    expect(handled.size).toBe(regular.length)
+    gate.resolve()
+    await pollUntil(() => handled.size === backlog.length + regular.length, 'the low-priority messages')
   })
 
   it('is not delayed by a slow handler, and pauses only the partition whose queue is full', async () => {

@@ -30,6 +30,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
+import { isLowPriority } from '@penstock/runtime/commands/messages.ts'
 import { type Logger, openLogger } from '@penstock/runtime/observability/log.ts'
 import { categoryOwners } from '@penstock/contracts/owners.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
@@ -71,7 +72,7 @@ export async function openClusterPlatform(
   const progress = await withRetries(() => sqlProgress(views))
   const store = await withRetries(() => openEventStore(config, settings, log))
   const kafka = await loadKafkaOptions(withServiceUser(config, service), service, log)
-  const bus = await withRetries(() => kafkaBus(views, kafka))
+  const bus = await withRetries(() => kafkaBus(views, { ...kafka, isLowPriority }))
   const closed = new AbortController()
   if (config.kafkaUsers !== '') void warnAboutRights(kafka, log, closed.signal)
   return {

@@ -147,47 +147,56 @@ function testOrdering({ bus }: SuiteContext): void {
     expect(most).toBe(4)
   })
   const createLowPriorityMessage = (key: string): BusMessage => ({ ...createMessage(key), headers: { unpaid: 'yes' } })
-  /** Subscribes a handler in which low-priority messages wait for the gate. */
-  async function gated(concurrency: number) {
+  /** Subscribes a handler in which low-priority messages wait for the gate, and others for `regularGate`. */
+  async function gated(concurrency: number, regularGate = Promise.resolve()) {
     const gate = Promise.withResolvers<void>()
-    let [running, most] = [0, 0]
+    const running = new Set<string>()
+    let most = 0
     const { delivered } = await subscribeAndRecord(
       bus(),
-      async ({ headers }) => {
-        if (headers['unpaid'] !== 'yes') return 'done'
-        most = Math.max(most, ++running)
+      async ({ key, headers }) => {
+        if (headers['unpaid'] !== 'yes') {
+          await regularGate
+          return 'done'
+        }
+        running.add(key)
+        most = Math.max(most, running.size)
         await gate.promise
-        running--
+        running.delete(key)
         return 'done'
       },
       { concurrency, isLowPriority: ({ headers }) => headers['unpaid'] === 'yes' },
     )
-    return { delivered, gate, running: () => running, most: () => most }
+    return { delivered, gate, running, most: () => most }
   }
-  it('handles low-priority messages separately, so that no other message waits for them', async () => {
+  it('handles low-priority messages separately, so that no message of another key waits for them', async () => {
     const { delivered, gate, running, most } = await gated(2)
     const waiting = Array.from({ length: 10 }, (_, n) => createLowPriorityMessage(`late-${n}`))
     await bus().publish('orders', waiting)
-    await waitForCondition(() => running() === 2, 'every handler for low-priority messages busy')
-    // `after` has the key of a waiting low-priority message, so it is delivered after that message.
-    const [after, others] = [createMessage('late-9'), Array.from({ length: 10 }, (_, n) => createMessage(`paid-${n}`))]
+    await waitForCondition(() => running.size === 2, 'every handler for low-priority messages busy')
+    // `after` has the key of a running low-priority message, so it is delivered after that message.
+    const [busyKey = ''] = running
+    const [after, others] = [createMessage(busyKey), Array.from({ length: 10 }, (_, n) => createMessage(`paid-${n}`))]
     await bus().publish('orders', [after, ...others])
     await waitForCondition(() => delivered.length === 10, 'the others')
     expect(idsOf(delivered).toSorted()).toEqual(idsOf(others).toSorted())
     gate.resolve()
     await waitForCondition(() => delivered.length === 21, 'the low-priority messages, and the message behind one of them')
     expect(most()).toBe(2)
-    const ofKey = delivered.filter(({ key }) => key === 'late-9')
-    expect(idsOf(ofKey)).toEqual([waiting[9]?.id, after.id])
+    const ofKey = delivered.filter(({ key }) => key === busyKey)
+    expect(idsOf(ofKey)).toEqual([waiting.find(({ key }) => key === busyKey)?.id, after.id])
   })
   it('frees the handler of a key before a low-priority message of that key', async () => {
-    const { delivered, gate, running } = await gated(1)
+    const regularGate = Promise.withResolvers<void>()
+    const { delivered, gate, running } = await gated(1, regularGate.promise)
     await bus().publish('orders', [createLowPriorityMessage('late')])
-    await waitForCondition(() => running() === 1, 'the handler for low-priority messages busy')
+    await waitForCondition(() => running.size === 1, 'the handler for low-priority messages busy')
     const [first, other] = [createMessage('a'), createMessage('b')]
-    await bus().publish('orders', [first, createLowPriorityMessage('a'), other])
+    await bus().publish('orders', [first])
+    await bus().publish('orders', [createLowPriorityMessage('a'), other])
+    regularGate.resolve()
     await waitForCondition(() => delivered.length === 2, 'both other messages')
-    expect(idsOf(delivered)).toEqual([first.id, other.id])
+    expect(idsOf(delivered).toSorted()).toEqual(idsOf([first, other]).toSorted())
     gate.resolve()
     await waitForCondition(() => delivered.length === 4, 'the low-priority messages')
   })

@@ -1,4 +1,4 @@
-/** `key` is the aggregate's id: messages of one key stay in order. `headers` are small texts, `body` is JSON. */
+/** `key` is the aggregate's id: its messages of one priority stay in order. `headers` are small texts, `body` is JSON. */
 export type BusMessage = {
   readonly id: string
   readonly key: string
@@ -20,8 +20,9 @@ export type Subscription = {
   readonly group: string
   readonly topic: string
   /**
-   * Handles a message. If it throws, the bus calls it again with the message after a back-off. Calls of one key run in order, and
-   * up to `concurrency` keys run in parallel. The bus reads ahead only as many messages as these keys need.
+   * Handles a message. If it throws, the bus calls it again with the message after a back-off. In a process, calls of one key run
+   * one after the other, and up to `concurrency` keys run in parallel. The bus reads ahead only as many messages as these keys
+   * need.
    */
   readonly handle: (message: BusMessage) => Promise<HandlerResult>
   /**
@@ -32,8 +33,10 @@ export type Subscription = {
   readonly concurrency?: number
   /**
    * Whether a message has low priority, by its headers. Up to `concurrency` keys with low-priority messages run in addition
-   * to the others. No other message waits for them while at most eight times `concurrency` of their keys wait. Kafka limits
-   * the waiting messages of a partition, of either priority.
+   * to the others. No other message waits for them while at most eight times `concurrency` of their keys wait.
+   *
+   * Kafka stores them in partitions of their own, so that no message of another key waits for them. It may deliver a message
+   * before earlier low-priority messages of its key, and may give these to another process at the same time.
    */
   readonly isLowPriority?: (message: BusMessage) => boolean
 }
@@ -54,13 +57,16 @@ export interface RunningSubscription {
 }
 
 /**
- * Messages between services, at least once and in order per key. A message counts as delivered once its handler is done, so after
- * an earlier crash it is delivered again. A parked key holds back only its own later messages.
+ * Messages between services, at least once and in order per key and priority. A message counts as delivered once its handler is
+ * done, so after an earlier crash it is delivered again. A parked key holds back only its own later messages.
  */
 export interface Bus {
   /** The bus stores messages apart from the facts and for a limited time, so it may lose a message before its delivery. */
   readonly mayLose?: true
-  /** Resolves when the messages are durable, in the given order per key. @throws Fault if their durability is unknown */
+  /**
+   * Resolves when the messages are durable, in the given order per key and priority.
+   * @throws Fault if their durability is unknown
+   */
   publish(topic: string, messages: readonly BusMessage[]): Promise<void>
   subscribe(subscription: Subscription): Promise<RunningSubscription>
   parked(): Promise<readonly ParkedKey[]>

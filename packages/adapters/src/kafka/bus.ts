@@ -1,5 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Bus } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
@@ -29,6 +29,11 @@ export type KafkaBusOptions = BusOptions &
     readonly topicPollMs?: number
     /** A consumer is replaced after so many ms without activity, or without progress in a partition that has messages. */
     readonly stallTimeoutMs?: number
+    /**
+     * Selects the low-priority messages, which get partitions of their own in each topic. All publishers need the same function.
+     * Without it, topics have no such partitions.
+     */
+    readonly isLowPriority?: (message: BusMessage) => boolean
   }
 
 const PUBLISH_TIMEOUT_MS = 30_000
@@ -54,6 +59,7 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
     chance,
     timeoutMs: publishTimeoutMs,
     log,
+    isLowPriority: options.isLowPriority,
   })
   const groups = createExpectedGroups(clock)
   const memberOf = createGroupMembers(kafka, { sessionTimeoutMs, stallTimeoutMs, clock, log })

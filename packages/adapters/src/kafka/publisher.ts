@@ -6,6 +6,7 @@ import { type Kafka, type Message, type PartitionMetadata, Partitioners, type Pr
 import { type BusLog, METADATA_MAX_AGE_MS } from './client.ts'
 import { toCloudEvent } from './cloud-events.ts'
 import type { TopicManager } from './topics.ts'
+import { createPartitioner, selectLane } from './kafkajs/partitioner.ts'
 import { type OutboxEntry, createOutbox, type SendEntries } from './outbox.ts'
 import { recordPublish } from './kafka-metrics.ts'
 
@@ -15,21 +16,26 @@ export type PublisherOptions = {
   readonly chance: RandomSource
   readonly timeoutMs: number
   readonly log: BusLog | undefined
+  /** Selects the messages of the low-priority lane. Without it, topics have no lanes. */
+  readonly isLowPriority?: ((message: BusMessage) => boolean) | undefined
 }
 
 /** Number of retries by kafkajs, which sends only the unanswered part of a request again. After these the outbox retries. */
 const RETRIES = 5
 
-/** Publishes durably: `publish` resolves once all in-sync replicas have the messages. Messages of one key keep their order. */
+/**
+ * Publishes durably: `publish` resolves once all in-sync replicas have the messages. Messages of one key and one priority keep
+ * their order.
+ */
 export function createPublisher(kafka: Kafka, topics: TopicManager, options: PublisherOptions) {
-  const { clock, source, timeoutMs } = options
+  const { clock, source, timeoutMs, isLowPriority } = options
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     metadataMaxAge: METADATA_MAX_AGE_MS,
     createPartitioner: Partitioners.DefaultPartitioner,
     retry: { retries: RETRIES, initialRetryTime: 100, maxRetryTime: 1000 },
   })
-  const partitionOf = Partitioners.DefaultPartitioner()
+  const partitionOf = createPartitioner()
   const send = createSender(producer)
   const outboxes = new Map<string, ReturnType<typeof createOutbox>>()
   const outboxOf = (topic: string) => {
@@ -40,7 +46,9 @@ export function createPublisher(kafka: Kafka, topics: TopicManager, options: Pub
   const entryOf = (topic: string, partitions: readonly PartitionMetadata[], message: BusMessage): OutboxEntry => {
     const headers = toCloudEvent(message, source, clock.now())
     const record: Message = { key: message.key, value: message.body, headers }
-    const partition = partitionOf({ topic, partitionMetadata: [...partitions], message: record })
+    const { length } = partitions
+    const lane = isLowPriority ? selectLane(length, isLowPriority(message)) : { first: 0, count: length }
+    const partition = partitionOf(topic, partitions, lane, record)
     return { partition, record: { ...record, partition } }
   }
   return {
