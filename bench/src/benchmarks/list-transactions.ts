@@ -59,6 +59,7 @@ async function listFirstPage({ gateway }: BenchGateway, transactions: number): P
     },
     ip: '127.0.0.1',
     isGet: false,
+    question: { waitForTurn: async () => undefined },
     runSerially: createMutex(),
     extensions: {},
   }

@@ -40,6 +40,8 @@ export type GatewayHarnessOptions = {
   readonly clock?: Clock
   readonly log?: Logger
   readonly tracing?: Gateway['tracing']
+  /** The size of a pool of database connections, which limits the questions at a time. */
+  readonly databaseConnections?: number
 }
 
 /** Opens a gateway over HTTP with real read models; the test answers in place of all other services. */
@@ -53,6 +55,7 @@ export async function openGatewayHarness({
   clock = { ...systemClock, now: () => NOW },
   log: givenLog,
   tracing,
+  databaseConnections,
 }: GatewayHarnessOptions = {}) {
   const views = openViews(':memory:')
   // The longest limit, so that a slow machine answers in time. A test of a late answer uses an instant clock.
@@ -154,6 +157,7 @@ export async function openGatewayHarness({
     mounts,
     baseUrl: () => 'https://market.example',
     closing: closing.signal,
+    databaseConnections,
   })
   const server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
   const base = `http://127.0.0.1:${server.port}`

@@ -1,4 +1,4 @@
-import { type ApolloServer, HeaderMap, type HTTPGraphQLHead } from '@apollo/server'
+import { type ApolloServer, HeaderMap, type HTTPGraphQLHead, type HTTPGraphQLResponse } from '@apollo/server'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
 import type { RequestCallers } from '../access.ts'
@@ -10,6 +10,7 @@ import type { Gateway } from '../ports.ts'
 import { toAddressKey } from './client-address.ts'
 import { handleBodyErrors, readBodyFromUrl, type GraphqlBody, requireJsonBody, validateBody } from './graphql-body.ts'
 import { countErrors } from './observe.ts'
+import type { Question } from './question-limit.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
@@ -17,30 +18,39 @@ import { authenticateCallers } from './request-callers.ts'
 
 /** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
 export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {
-  const callersByRequest = new WeakMap<object, RequestCallers>()
-
-  const authenticateRequest: RequestHandler = async (request, response, next) => {
-    try {
-      const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
-      callersByRequest.set(request, await authenticateCallers(gateway, headers, toAddressKey(request.ip)))
-    } catch (error) {
-      return sendAuthenticationError(gateway, response, error)
-    }
-    next()
-  }
   /** Executes a GET like a POST, because the document decides whether GET is allowed. The answer is always JSON. */
-  const executeRequest: RequestHandler = async (request, response) => {
-    const result = await server.executeHTTPGraphQLRequest({
+  const execute = (request: Request, callers: RequestCallers, question: Question): Promise<HTTPGraphQLResponse> =>
+    server.executeHTTPGraphQLRequest({
       httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
       context: async () => ({
         gateway,
-        callers: callersByRequest.get(request) ?? NO_CALLERS,
+        callers,
         ip: toAddressKey(request.ip),
         isGet: request.method === 'GET' || request.method === 'HEAD',
+        question,
         runSerially: createMutex(),
         extensions: {},
       }),
     })
+  /** @returns undefined if the credentials were refused, and the refusal was sent */
+  const answer = async (request: Request, response: Response, question: Question): Promise<HTTPGraphQLResponse | undefined> => {
+    // The check of the credentials reads the database too, and the document is parsed only later.
+    if (!mayContainMutation(readBody(request))) await question.waitForTurn()
+    const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
+    let callers: RequestCallers
+    try {
+      callers = await authenticateCallers(gateway, headers, toAddressKey(request.ip))
+    } catch (error) {
+      sendAuthenticationError(gateway, response, error)
+      return undefined
+    }
+    return execute(request, callers, question)
+  }
+  const answerRequest: RequestHandler = async (request, response) => {
+    const question = gateway.questions.begin(response)
+    // A slow reader of the answer keeps no other question waiting.
+    const result = await answer(request, response, question).finally(question.end)
+    if (!result) return
     for (const [name, value] of result.headers) response.setHeader(name, value)
     response.status(result.status ?? 200)
     if (result.body.kind === 'complete') response.send(result.body.string)
@@ -52,17 +62,7 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
     sendError(response, 503, outcomeUnknown('The service is starting; try again in a moment.').toJSON()),
   )
   app.options('/graphql', allowAllOrigins)
-  app.get(
-    '/graphql',
-    allowAllOrigins,
-    disableCaching,
-    serveExplorer,
-    readinessGate,
-    readBodyFromUrl,
-    validateBody,
-    authenticateRequest,
-    executeRequest,
-  )
+  app.get('/graphql', allowAllOrigins, disableCaching, serveExplorer, readinessGate, readBodyFromUrl, validateBody, answerRequest)
   app.post(
     '/graphql',
     allowAllOrigins,
@@ -72,8 +72,7 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
     json,
     handleBodyErrors,
     validateBody,
-    authenticateRequest,
-    executeRequest,
+    answerRequest,
   )
 }
 
@@ -90,12 +89,13 @@ const disableCaching: RequestHandler = (_, response, next) => {
   next()
 }
 
-const NO_CALLERS: RequestCallers = { bearer: null, service: null }
-
 const JSON_HEADERS: readonly [string, string][] = [
   ['content-type', 'application/json'],
   ['accept', 'application/json'],
 ]
+
+/** Whether a document may contain a mutation. No document can write this keyword in another way. */
+const mayContainMutation = ({ query }: GraphqlBody): boolean => query.includes('mutation')
 
 /** Removes the hash of a persisted query, because Apollo would refuse a query with a hash. */
 function readBody(request: Request): GraphqlBody {

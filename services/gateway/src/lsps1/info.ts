@@ -8,7 +8,8 @@ import { type LspFault, clientRejected } from './faults.ts'
 import { type LspInfo, MIN_CONFIRMATIONS } from './schemas.ts'
 
 export async function getInfo(gateway: Gateway, nodeSources: NodeSources, type: LspType): Promise<LspInfo | LspFault> {
-  const entries = await readBookEntries(gateway)
+  // The rest waits for the node and the chain.
+  const entries = await gateway.questions.run(() => readBookEntries(gateway))
   const pricing = await readPricing(gateway, nodeSources, entries)
   const sellers = await publishSellers(gateway, nodeSources.peers, type, { entries, pricing })
   const bounds = computePurchaseBounds(

@@ -61,8 +61,10 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
       ip: toAddressKey(request.ip),
       perMinute: gateway.config.orderPollsPerMinute,
     }
-    if (await isRateLimited(gateway, polls, response)) return
-    sendResult(response, await getOrder(gateway, type, id))
+    const answer = async (): Promise<LspOrder | LspFault | undefined> =>
+      (await isRateLimited(gateway, polls, response)) ? undefined : getOrder(gateway, type, id)
+    const result = await gateway.questions.run(answer, response)
+    if (result) sendResult(response, result)
   })
   const json = express.json({ limit: '64kb', strict: false })
   addRoute(router, '/create_order', 'post', requireJson, json, async (request, response) => {

@@ -23,17 +23,21 @@ export const mountPageRoutes: Mount = (app, gateway) => {
   )
   const streams = openPageStreams(gateway)
   for (const { path, type, body } of assets) app.get(path, serveAsset(type, body))
-  app.get('/', readinessGate, async (request, response) => sendPage(request, response, 'home', await buildHomeValues(gateway)))
+  app.get('/', readinessGate, async (request, response) => {
+    sendPage(request, response, 'home', await gateway.questions.run(() => buildHomeValues(gateway), response))
+  })
   for (const kind of ['checkout', 'orders'] as const) {
     app.get(`/${kind}/:token`, readinessGate, async (request, response) => {
-      const found = await findRequestedOrder(gateway, request)
-      if (!found) return sendNotFound(request, response)
-      const urls = buildPageUrls(request)
-      if (kind === 'checkout') sendPage(request, response, 'checkout', await buildCheckoutValues(gateway, found, urls))
-      else sendPage(request, response, 'order', await buildOrderValues(gateway, found, urls))
+      const buildValues = kind === 'checkout' ? buildCheckoutValues : buildOrderValues
+      const values = await gateway.questions.run(async () => {
+        const found = await findRequestedOrder(gateway, request)
+        return found && buildValues(gateway, found, buildPageUrls(request))
+      }, response)
+      if (values) sendPage(request, response, kind === 'checkout' ? 'checkout' : 'order', values)
+      else sendNotFound(request, response)
     })
     app.get(`/${kind}/:token/events`, readinessGate, async (request, response) => {
-      const found = await findRequestedOrder(gateway, request)
+      const found = await gateway.questions.run(() => findRequestedOrder(gateway, request), response)
       if (!found) return void response.status(404).end()
       await streams.follow(found, toAddressKey(request.ip), response)
     })

@@ -5,13 +5,13 @@ import type { GraphqlContext } from './context.ts'
 type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
-function createResolver({ root, access, input, run }: UseCase): Resolver {
+function createResolver({ access, input, run }: UseCase): Resolver {
   const resolve: Resolver = async (args, { gateway, ip, callers, extensions }) => {
     const caller = access.check(callers)
     // `run` has the types of the use case's own `access` and `input`.
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
-  return root === 'Query' ? resolve : (args, context) => context.runSerially(() => resolve(args, context))
+  return (args, context) => context.runSerially(() => resolve(args, context))
 }
 
 /** Builds the fields below a path. A field is the resolver of a use case, or an object with further fields (a namespace). */
