@@ -44,7 +44,10 @@ export type Contract<
   /** The subject of each stream, if the stream's id is the id of the subject. */
   readonly correlates?: Subject
   readonly relatedTo?: Relation
-  /** Facts and commands of unpaid orders, which a paid order ignores or refuses. Messages of paid orders take precedence. */
+  /**
+   * Facts and commands of unpaid orders, which a paid order ignores or refuses. Messages of paid orders take precedence. A paid
+   * message of the same stream may overtake them, so the receiver of a command has to accept both orders.
+   */
   readonly unpaid?: readonly string[]
   /** Whether every replica of some service keeps the facts in memory, and so has to hear of each append at once. */
   readonly isFollowedInMemory?: true
