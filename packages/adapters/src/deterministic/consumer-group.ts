@@ -23,6 +23,8 @@ export type GroupState = {
   readonly parkings: Omit<ParkedKey, 'messages'>[]
   readonly schedule: VirtualSchedule
   readonly prng: Prng
+  /** Decides which messages overtake low-priority messages. */
+  readonly overtakingPrng: Prng
 }
 
 const MAX_CRASH_DETECTION_MS = 10_000
@@ -35,13 +37,28 @@ export const createGroup = (schedule: VirtualSchedule, name: string, topic: stri
   parkings: [],
   schedule,
   prng: schedule.random.fork(`group/${name}/${topic}`),
+  overtakingPrng: schedule.random.fork(`group/${name}/${topic}/overtaking`),
 })
 
 export function enqueueMessage(group: GroupState, message: BusMessage, worker: DeliveryWorker): void {
   const keyQueue = group.keyQueues.get(message.key) ?? createGroupKeyQueue(message.key)
   group.keyQueues.set(message.key, keyQueue)
-  keyQueue.messages.push(message)
+  keyQueue.messages.splice(findPlace(group, keyQueue, message), 0, message)
   dispatchNext(group, keyQueue, worker)
+}
+
+const OVERTAKING_CHANCE = 0.5
+
+/** Kafka stores low-priority messages apart, so another message of the key may overtake those that wait. */
+function findPlace({ consumers, overtakingPrng }: GroupState, keyQueue: GroupKeyQueue, message: BusMessage): number {
+  const { messages, next, parked } = keyQueue
+  const [consumer] = consumers
+  const hasLowPriority = (one: BusMessage | undefined): boolean => one !== undefined && consumer?.yields?.(one) === true
+  let place = messages.length
+  if (parked || hasLowPriority(message)) return place
+  // The next message may be in hand.
+  while (place > next + 1 && hasLowPriority(messages[place - 1])) place--
+  return place < messages.length && overtakingPrng.chance(OVERTAKING_CHANCE) ? place : messages.length
 }
 
 /** Delivers the next message of a key to the key's owner. */
