@@ -39,26 +39,6 @@ test('an unknown node and a failed look-up give empty fields', async () => {
   for (const pubkey of ['faulty', 'unknown']) assert.deepEqual(await lookUpNode(pubkey), { alias: null, sockets: [] })
 })
 
-test('after a failure no node is looked up for ten seconds', async () => {
-  let [isAway, now] = [true, 1000]
-  const peers = {
-    addresses: async (pubkey: string) => {
-      if (isAway) throw new Error('our node is away')
-      return { alias: `alias of ${pubkey}`, sockets: [] }
-    },
-  }
-  const lookUpNode = openNodeDirectory(
-    peers,
-    clockAt(() => now),
-  )
-  await lookUpNode('a')
-  isAway = false
-  now += 9999
-  assert.equal((await lookUpNode('b')).alias, null)
-  now += 1
-  assert.equal((await lookUpNode('b')).alias, 'alias of b')
-})
-
 test('a look-up without an answer delays its caller by the timeout, and later callers not at all', async () => {
   const sleeps: number[] = []
   const clock = { ...systemClock, sleep: async (ms: number) => void sleeps.push(ms) }

@@ -11,26 +11,20 @@ export type NodeDirectory = (pubkey: string) => Promise<GossipNode>
 const MAX_NODES = 5000
 const CACHE_MS = MINUTE_MS
 const LOOKUP_TIMEOUT_MS = SECOND_MS
-/** Time without lookups after a failure. A question occupies its slot while it waits for a lookup. */
-const PAUSE_MS = 10 * SECOND_MS
 
 const UNKNOWN_NODE: GossipNode = { alias: null, sockets: [] }
 
 /**
- * Looks up the alias and addresses of a node at most once per minute. An unknown node or a failure gives empty fields. After a
- * failure no node is looked up for some seconds, because our own node may not answer.
+ * Looks up the alias and addresses of a node at most once per minute. An unknown node or a failure gives empty fields.
  */
 export function openNodeDirectory(peers: Pick<Peers, 'addresses'>, clock: Clock): NodeDirectory {
   const cache = new LRUCache<string, { readonly node: Promise<GossipNode>; readonly untilMs: number }>({ max: MAX_NODES })
-
-  let pausedUntilMs = Number.NEGATIVE_INFINITY
 
   const lookUp = async (pubkey: string): Promise<GossipNode> => {
     try {
       const { alias, sockets } = await withTimeout(clock, LOOKUP_TIMEOUT_MS, peers.addresses(pubkey))
       return { alias: alias === '' ? null : alias, sockets }
     } catch {
-      pausedUntilMs = clock.monotonicMs() + PAUSE_MS
       return UNKNOWN_NODE // the node did not answer; callers within the minute do not wait for it again
     }
   }
@@ -39,7 +33,6 @@ export function openNodeDirectory(peers: Pick<Peers, 'addresses'>, clock: Clock)
     const nowMs = clock.monotonicMs()
     const cached = cache.get(pubkey)
     if (cached && cached.untilMs > nowMs) return cached.node
-    if (nowMs < pausedUntilMs) return Promise.resolve(UNKNOWN_NODE)
     const node = lookUp(pubkey)
     cache.set(pubkey, { node, untilMs: nowMs + CACHE_MS })
     return node
