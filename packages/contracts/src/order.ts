@@ -176,7 +176,7 @@ export const orderContract = defineContract('order', 'order', {
     PayoutInvoiceRefusedRecorded: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
     /** The state of the seller's payout, as settlement reports it. */
     PayoutStatusRecorded: v1(z.strictObject({ what: payoutStatus, detail: z.string().nullable() })),
-    /** A service has acknowledged a message. The order is finished when no acknowledgement is outstanding. */
+    /** A hold was refused, or a watch has ended by itself. Earlier versions recorded every acknowledgement of a command. */
     Told: v1(acknowledgement),
     /** A message that arrived after the final status. It has no further effect. */
     LateMessageRecorded: v1(z.strictObject({ what: z.string(), detail: z.string().nullable() })),
@@ -280,25 +280,12 @@ export const orderContract = defineContract('order', 'order', {
       'LateMessageRecorded',
     ],
     RecordMatched: ['AttemptStarted'],
-    RecordUnmatched: ['SearchFailed', 'ReleaseRequested', 'Told'],
+    RecordUnmatched: ['SearchFailed', 'ReleaseRequested'],
     RecordBuyerReach: ['ChannelOpenRequested', 'AttemptFailed', 'ReleaseRequested'],
     SubmitOutpoint: ['OutpointSubmitted', 'LateOutpointSubmitted', 'OutpointClaimedRecorded', 'AttestationGiven'],
     RecordOutpointClaim: ['OutpointClaimedRecorded', 'OutpointRefused', 'ReleaseRequested'],
-    RecordReservationRenewal: [
-      'ReservationRenewedRecorded',
-      'OutpointClaimedRecorded',
-      'OutpointRefused',
-      'ReleaseRequested',
-      'Told',
-    ],
-    RecordOutpointRegistered: [
-      'AttemptFailed',
-      'OutpointAccepted',
-      'AttestationGiven',
-      'OutpointRefused',
-      'ReleaseRequested',
-      'Told',
-    ],
+    RecordReservationRenewal: ['ReservationRenewedRecorded', 'OutpointClaimedRecorded', 'OutpointRefused', 'ReleaseRequested'],
+    RecordOutpointRegistered: ['AttemptFailed', 'OutpointAccepted', 'AttestationGiven', 'OutpointRefused', 'ReleaseRequested'],
     RecordFundingSeen: ['FundingSeenRecorded'],
     RecordFundingConfirmed: ['FundingSeenRecorded', 'FundingConfirmedRecorded'],
     RecordConfirmationsReached: ['ChannelOpened'],

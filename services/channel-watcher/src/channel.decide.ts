@@ -40,7 +40,7 @@ function decide(channel: WatchedChannel, { type, data }: EnrichedChannelCommand)
     case 'StartLease':
       return startLease(channel, data)
     case 'StopWatch':
-      // The order waits for WatchStopped, so a watch that is LOST or WRONG adds this fact too.
+      // A stopped watch accepts no later outpoint, so a watch that is LOST or WRONG is stopped too.
       return channel.status === 'STOPPED' || channel.status === 'ENDED' ? accept() : accept({ type: 'WatchStopped', v: 1, data })
     case 'Recheck':
       return accept()

@@ -115,7 +115,7 @@ function releaseMatch(
 ): MatchDecision {
   const { attempt, requestNumber, reason } = data
   if (status === 'USED' || requestNumber <= answeredRequest) return accept()
-  // The order waits for MatchReleased, even if no reservation has to be released.
+  // A search that was not found yet is released too, so that it reserves nothing later.
   const asked = status === 'RELEASED' ? null : reservationOf(candidates, round)
   return accept({ type: 'MatchReleased', v: 1, data: { attempt, requestNumber, asked, reason } })
 }

@@ -18,10 +18,9 @@ const submission = (outpoint: string, isNew = true) => [
   ...(isNew ? [orderFact('OutpointClaimedRecorded', { attempt: 1, outpoint })] : []),
   orderFact('OutpointAccepted', { attempt: 1, outpoint }),
 ]
-const watchStarted = orderFact('Told', { what: 'watch-started', key: one })
 const watchStopped = orderFact('Told', { what: 'watch-stopped', key: '1' })
 /** The seller submits outpoint one, then outpoint two, and then outpoint one again as the third submission. */
-const thirdSubmission = [...outpointAcceptedFacts, watchStarted, ...submission(two), ...submission(one, false)]
+const thirdSubmission = [...outpointAcceptedFacts, ...submission(two), ...submission(one, false)]
 
 const reason = 'It is gone.'
 /** The reports of a submission's watch; 0 stands for a version that did not count submissions. */
@@ -42,7 +41,7 @@ const toSendSwap = orderFact('ReleaseRequested', { to: 'SELLER_FAILED_TO_SEND_SW
 const toInvalid = orderFact('ReleaseRequested', { to: 'INVALID_CHANNEL_OPENING', reason, blamed: true, by: null })
 
 describe('a seller whose funding is lost while its next outpoint is pending', () => {
-  const offered = [...outpointAcceptedFacts, watchStarted, ...submission(two).slice(0, 2)]
+  const offered = [...outpointAcceptedFacts, ...submission(two).slice(0, 2)]
   const data = { attempt: 1, outpoint: two, attested: false, tooLate: false, outpointNumber: 2 }
   const lostOne = reportsOf(1).lost
   const recorded = [...offered, watchStopped]
@@ -72,7 +71,7 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
         orderFact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'no' }),
         orderFact('ReleaseRequested', { to: 'SELLER_FAILED_TO_SEND_SWAP', reason: why, blamed: true, by: null }),
       )
-    given(orderDecider, ...outpointAcceptedFacts, watchStarted, ...submission(two).slice(0, 1), watchStopped)
+    given(orderDecider, ...outpointAcceptedFacts, ...submission(two).slice(0, 1), watchStopped)
       .when({ type: 'RecordOutpointClaim', data: { attempt: 1, outpoint: two, granted: false } })
       .then(
         orderFact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'This outpoint serves another order' }),
@@ -81,14 +80,14 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
   })
 
   test('waits for a confirmation again if the lost funding was confirmed', () => {
-    given(orderDecider, ...outpointAcceptedFacts, watchStarted, ...submission(two).slice(0, 1), fundingSeen, confirmed)
+    given(orderDecider, ...outpointAcceptedFacts, ...submission(two).slice(0, 1), fundingSeen, confirmed)
       .when(lostOne)
       .then(watchStopped, orderFact('FundingReorgedRecorded', { outpoint: one }))
   })
 })
 
 describe('a seller whose channel is found invalid while its next outpoint is pending', () => {
-  const offered = [...outpointAcceptedFacts, watchStarted, ...submission(two).slice(0, 2)]
+  const offered = [...outpointAcceptedFacts, ...submission(two).slice(0, 2)]
   const data = { attempt: 1, outpoint: two, attested: false, tooLate: false, outpointNumber: 2 }
   const wrongOne = reportsOf(1).wrong
   const found = orderFact('ChannelFoundInvalid', { outpoint: one, reason, blamed: true })
@@ -141,7 +140,7 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
   })
 
   test('has its order closed at once if no outpoint is pending', () => {
-    given(orderDecider, ...outpointAcceptedFacts, watchStarted)
+    given(orderDecider, ...outpointAcceptedFacts)
       .when(wrongOne)
       .then(watchStopped, toInvalid)
     given(orderDecider, ...offered, refused)
@@ -159,30 +158,18 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
 })
 
 describe('a seller that returns to an earlier outpoint', () => {
-  test('does not fail because of a late report from the watch of the earlier submission', () => {
-    for (const late of [lost, wrong])
-      given(orderDecider, ...thirdSubmission)
-        .when(late)
-        .then()
-  })
-
-  test('fails because of a report from the watch of the current submission', () => {
-    given(orderDecider, ...thirdSubmission, watchStarted)
+  test('fails because of a report without a number, as of a version that did not count submissions', () => {
+    given(orderDecider, ...thirdSubmission)
       .when(lost)
       .then(watchStopped, toSendSwap)
-    given(orderDecider, ...thirdSubmission, watchStarted)
+    given(orderDecider, ...thirdSubmission)
       .when(wrong)
       .then(watchStopped, toInvalid)
   })
 
-  test('is not affected by the watch of an earlier submission, even after the current watch has begun', () => {
-    const open = [...thirdSubmission, watchStarted, fundingSeen, confirmed, opened]
-    for (const history of [
-      thirdSubmission,
-      [...thirdSubmission, watchStarted],
-      [...thirdSubmission, watchStarted, fundingSeen],
-      open,
-    ])
+  test('is not affected by the watch of an earlier submission', () => {
+    const open = [...thirdSubmission, fundingSeen, confirmed, opened]
+    for (const history of [thirdSubmission, [...thirdSubmission, fundingSeen], open])
       for (const number of [1, 2])
         for (const late of Object.values(reportsOf(number)))
           given(orderDecider, ...history)
@@ -190,28 +177,26 @@ describe('a seller that returns to an earlier outpoint', () => {
             .then()
   })
 
-  test('is affected by every report of the current watch, even before its start is acknowledged', () => {
+  test('is affected by every report of the current watch', () => {
     const current = reportsOf(3)
-    for (const history of [thirdSubmission, [...thirdSubmission, watchStarted]]) {
-      given(orderDecider, ...history)
-        .when(current.lost)
-        .then(watchStopped, toSendSwap)
-      given(orderDecider, ...history)
-        .when(current.wrong)
-        .then(watchStopped, toInvalid)
-      given(orderDecider, ...history)
-        .when(current.seen)
-        .then(fundingSeen)
-      given(orderDecider, ...history)
-        .when(current.confirmed)
-        .then(fundingSeen, confirmed)
-      given(orderDecider, ...history)
-        .when(current.reached)
-        .then(opened)
-      given(orderDecider, ...history, fundingSeen, confirmed, opened)
-        .when(current.reorged)
-        .then(orderFact('FundingReorgedRecorded', { outpoint: one }))
-    }
+    given(orderDecider, ...thirdSubmission)
+      .when(current.lost)
+      .then(watchStopped, toSendSwap)
+    given(orderDecider, ...thirdSubmission)
+      .when(current.wrong)
+      .then(watchStopped, toInvalid)
+    given(orderDecider, ...thirdSubmission)
+      .when(current.seen)
+      .then(fundingSeen)
+    given(orderDecider, ...thirdSubmission)
+      .when(current.confirmed)
+      .then(fundingSeen, confirmed)
+    given(orderDecider, ...thirdSubmission)
+      .when(current.reached)
+      .then(opened)
+    given(orderDecider, ...thirdSubmission, fundingSeen, confirmed, opened)
+      .when(current.reorged)
+      .then(orderFact('FundingReorgedRecorded', { outpoint: one }))
   })
 
   test('has one submission number for order and watch if settlement settles an outpoint that the order refused', () => {
@@ -219,7 +204,7 @@ describe('a seller that returns to an earlier outpoint', () => {
     const closing = orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'asked to', blamed: false, by: 'ops' })
     const offered = submission(two).slice(0, 2)
     const refused = orderFact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'asked to' })
-    const history = [...outpointAcceptedFacts, watchStarted, ...offered, closing, refused]
+    const history = [...outpointAcceptedFacts, ...offered, closing, refused]
     const { decision } = given(orderDecider, ...history).when(settling)
     assert.ok('facts' in decision)
     const facts = [...history, ...decision.facts]
@@ -247,7 +232,6 @@ describe('a seller that returns to an earlier outpoint', () => {
       }) as const
     const offeredAgain = [
       ...outpointAcceptedFacts,
-      watchStarted,
       ...submission(two),
       ...submission(one, false).slice(0, 1),
       orderFact('OutpointClaimedRecorded', { attempt: 1, outpoint: one }),
@@ -281,7 +265,7 @@ describe('a seller that returns to an earlier outpoint', () => {
       orderFact('AdminClosed', { by: 'ops', reason: 'asked to' }),
     ]
     for (const report of [lost, wrong])
-      given(orderDecider, ...thirdSubmission, watchStarted, ...closed)
+      given(orderDecider, ...thirdSubmission, ...closed)
         .when(report)
         .then()
   })

@@ -22,7 +22,7 @@ export type HandledCommands = {
   record(stream: string, command: HandledCommandId): void
   /** Reads what the replicas have recorded about these streams. */
   load(streams: readonly string[]): Promise<void>
-  /** Saves the records since the last flush, and reads those of other replicas. @returns the streams of the saved records */
+  /** Saves the records since the last flush. @returns their streams */
   flush(now: number): Promise<readonly string[]>
   /** Deletes the rows of commands that were handled before `before`. */
   prune(before: number): Promise<void>
@@ -44,13 +44,6 @@ export function trackHandledCommands(views: Views, service: string): HandledComm
   const known = new LRUCache<string, ReadonlySet<string>>({ max: STREAM_CACHE_SIZE })
   const add = (stream: string, command: string): void => void known.set(stream, new Set(known.get(stream)).add(command))
   let pending = new Map<string, ReadonlySet<string>>()
-
-  async function load(streams: readonly string[]): Promise<void> {
-    for (const group of splitForStatements(streams)) {
-      const rows = db.selectFrom('handled_commands').select(['stream', 'command']).where('service', '=', service)
-      for (const { stream, command } of await rows.where('stream', 'in', group).execute()) add(stream, command)
-    }
-  }
 
   async function save(batch: ReadonlyMap<string, ReadonlySet<string>>, handledAt: number): Promise<void> {
     const rows = [...batch]
@@ -76,7 +69,12 @@ export function trackHandledCommands(views: Views, service: string): HandledComm
       add(stream, key)
       pending.set(stream, new Set(pending.get(stream)).add(key))
     },
-    load,
+    async load(streams) {
+      for (const group of splitForStatements(streams)) {
+        const rows = db.selectFrom('handled_commands').select(['stream', 'command']).where('service', '=', service)
+        for (const { stream, command } of await rows.where('stream', 'in', group).execute()) add(stream, command)
+      }
+    },
     async flush(now) {
       if (pending.size === 0) return []
       const batch = pending
@@ -84,7 +82,6 @@ export function trackHandledCommands(views: Views, service: string): HandledComm
       const streams = [...batch.keys()]
       try {
         await save(batch, now)
-        await load(streams)
       } catch (error) {
         for (const [stream, commands] of batch) pending.set(stream, new Set([...commands, ...(pending.get(stream) ?? [])]))
         throw error

@@ -74,7 +74,7 @@ test('the process of a stream runs again when its command was handled', async ()
     { service: 'order', categories: ['order'], openStreams, handledCommands, basePorts, runProcess },
     over.signal,
   )
-  assert.deepEqual(runs, [['order', 'a', undefined]])
+  assert.deepEqual(runs, [['order', 'a', { isReset: false }]])
 })
 
 test('a deadline whose timer was lost is set again within an hour, without a restart', async () => {

@@ -34,6 +34,8 @@ const HANGING_AFTER_MS = 3 * 60_000
 /** Milliseconds for which the handling of a command stays recorded. A stream that is open for longer sends the command again. */
 const HANDLED_KEPT_MS = 60 * 60_000
 const CONCURRENCY = 16
+/** Streams whose handled commands are read together. Fewer than the cached streams, so that none is forgotten before its turn. */
+const GROUP = 256
 const MAX_BATCH = 200
 
 /**
@@ -51,7 +53,9 @@ export async function recoverStreams(context: RecoveryContext, signal: AbortSign
     await clock.sleep(CHECK_EVERY_MS, signal)
     if (signal.aborted) return
     await openStreams.flush(clock.now())
-    await runHandled(context, signal)
+    // Ends the streams that waited only for their commands to be handled.
+    const handled = await handledCommands?.flush(clock.now())
+    await recoverEach(context, handled ?? [], false, signal)
     await recoverEach(context, await openStreams.listBehind(clock.now() - BEHIND_AFTER_MS, MAX_BATCH), false, signal)
     if (isHangingDue())
       await recoverEach(
@@ -67,12 +71,6 @@ export async function recoverStreams(context: RecoveryContext, signal: AbortSign
       await recoverEach(context, await openStreams.listPending(categories, 'command', clock.now()), true, signal)
     }
   }
-}
-
-/** Ends the streams that waited only for their commands to be handled. */
-async function runHandled(context: RecoveryContext, signal: AbortSignal): Promise<void> {
-  const streams = await context.handledCommands?.flush(context.basePorts.clock.now())
-  await forEachStream(streams ?? [], signal, (stream) => recoverOne(context, stream))
 }
 
 /** Returns a function that is true once per interval. */
@@ -91,29 +89,24 @@ async function recoverEach(
   isReset: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  await context.handledCommands?.load(streams)
-  await forEachStream(streams, signal, (stream) => recoverOne(context, stream, { isReset }))
-}
-
-async function forEachStream(
-  streams: readonly string[],
-  signal: AbortSignal,
-  recover: (stream: string) => Promise<void>,
-): Promise<void> {
-  const waiting = [...streams]
-  const worker = async (): Promise<void> => {
-    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop()) await recover(stream)
+  for (let from = 0; from < streams.length && !signal.aborted; from += GROUP) {
+    const waiting = streams.slice(from, from + GROUP)
+    await context.handledCommands?.load(waiting)
+    const worker = async (): Promise<void> => {
+      for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop())
+        await recoverOne(context, stream, isReset)
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
 
 async function recoverOne(
   { basePorts, runProcess, openStreams }: RecoveryContext,
   stream: string,
-  options?: { readonly isReset: boolean },
+  isReset: boolean,
 ): Promise<void> {
   try {
-    await runProcess(categoryOf(stream), aggregateIdOf(stream), options)
+    await runProcess(categoryOf(stream), aggregateIdOf(stream), { isReset })
   } catch (error) {
     basePorts.log.error({ stream, reason: String(error) }, 'running the process of an open stream failed; retrying')
     await openStreams.postpone(stream, basePorts.clock.now())

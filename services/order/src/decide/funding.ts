@@ -2,7 +2,7 @@ import type { OrderFact } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import type { CommandData } from '../types.ts'
 import { orderFact, recordLateEvent, type OrderDecision, requestRelease } from '../outcomes.ts'
-import { isFailed, isSettling, isValid, type PlacedOrder, acknowledgementKeyOf, WATCH_STOPPED } from '../state.ts'
+import { isFailed, isSettling, isValid, type PlacedOrder, WATCH_STOPPED } from '../state.ts'
 
 /** The outpoint and the submission number of the watch that reports. */
 type WatchReport = { readonly outpoint: string; readonly outpointNumber: number }
@@ -57,16 +57,9 @@ const returnToMempool = (order: PlacedOrder, outpoint: string): readonly OrderFa
 const acknowledgeWatchEnd = (order: PlacedOrder): readonly OrderFact[] =>
   order.acknowledged.includes(WATCH_STOPPED) ? [] : [orderFact('Told', { what: 'watch-stopped', key: '1' })]
 
-/** Whether the current watch sent the report. A report without a submission number counts only after that watch has started. */
-const isOfCurrentWatch = (order: PlacedOrder, report: WatchReport): boolean =>
-  isOfAcceptedOutpoint(order, report) &&
-  (report.outpointNumber !== 0 ||
-    order.acknowledged.includes(acknowledgementKeyOf({ what: 'watch-started', key: report.outpoint })))
-
 export function recordFundingLost(order: PlacedOrder, data: CommandData<'RecordFundingLost'>): OrderDecision {
   const { outpoint, failure, reason } = data
-  if (!isOfCurrentWatch(order, data)) return accept()
-  if (isFailed(order)) return accept()
+  if (!isRelevantReport(order, data)) return accept()
   if (isSettling(order)) return accept(...recordLateEvent(order, 'funding-lost', failure), ...acknowledgeWatchEnd(order))
   if (order.closing) return accept(...acknowledgeWatchEnd(order))
   // The pending outpoint may replace the lost outpoint. The order closes only if the pending outpoint is refused.
@@ -80,8 +73,7 @@ export function recordFundingLost(order: PlacedOrder, data: CommandData<'RecordF
 
 export function recordChannelInvalid(order: PlacedOrder, data: CommandData<'RecordChannelInvalid'>): OrderDecision {
   const { reason, blamed } = data
-  if (!isOfCurrentWatch(order, data)) return accept()
-  if (isFailed(order)) return accept()
+  if (!isRelevantReport(order, data)) return accept()
   if (isSettling(order)) return accept(...recordLateEvent(order, 'channel-wrong', reason), ...acknowledgeWatchEnd(order))
   if (order.closing) return accept(...acknowledgeWatchEnd(order))
   // The pending outpoint may replace the invalid outpoint, as after a lost funding.
