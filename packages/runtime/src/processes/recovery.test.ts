@@ -3,6 +3,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { test } from 'vitest'
 import { recoverStreams } from './recovery.ts'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import { trackHandledCommands } from './handled-commands.ts'
 import { type PendingStep, migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
 
@@ -75,6 +76,30 @@ test('the process of a stream runs again when its command was handled', async ()
     over.signal,
   )
   assert.deepEqual(runs, [['order', 'a', { isReset: false }]])
+})
+
+test('a start knows the handled commands of each stream at its turn, also of more streams than the cache keeps', async () => {
+  const { platform } = await createMemoryPlatform()
+  await migrateOpenStreams(platform.views)
+  const [other, own] = [trackHandledCommands(platform.views, 'order'), trackHandledCommands(platform.views, 'order')]
+  const openStreams = trackOpenStreams(platform.views, 'order')
+  const used = { category: 'match', commandId: 'c' }
+  for (let n = 0; n < STREAM_CACHE_SIZE + 100; n++) {
+    openStreams.recordRun(`order-${n}`, { revision: 1, pendingStep: 'command' })
+    other.record(`order-${n}`, used)
+  }
+  await other.flush(1)
+  const unknown: string[] = []
+  let runs = 0
+  const runProcess = async (category: string, id: string): Promise<void> => {
+    runs++
+    if (!own.has(`${category}-${id}`, used)) unknown.push(id)
+  }
+  const over = new AbortController()
+  const clock: Clock = { ...platform.clock, sleep: async () => over.abort() }
+  const context = { service: 'order', categories: ['order'], openStreams, handledCommands: own }
+  await recoverStreams({ ...context, basePorts: { ...platform, clock }, runProcess }, over.signal)
+  assert.deepEqual([runs, unknown], [STREAM_CACHE_SIZE + 100, []])
 })
 
 test('a deadline whose timer was lost is set again within an hour, without a restart', async () => {
