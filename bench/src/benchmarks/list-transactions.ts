@@ -59,7 +59,6 @@ async function listFirstPage({ gateway }: BenchGateway, transactions: number): P
     },
     ip: '127.0.0.1',
     isGet: false,
-    question: { waitForTurn: async () => undefined },
     runSerially: createMutex(),
     extensions: {},
   }

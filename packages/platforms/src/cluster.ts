@@ -89,7 +89,6 @@ export async function openClusterPlatform(
     deliveries: await withRetries(() => sqlDeliveries(views)),
     openShadowTables: () => openPostgresShadowTables(settings),
     instance,
-    databaseConnections: config.postgresConnections,
     config,
     log,
     async close() {

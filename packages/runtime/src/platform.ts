@@ -16,6 +16,4 @@ export type Platform = BasePorts & {
   readonly leases: Leases
   /** The name of this process as a holder of leases, among the processes that share the stores. */
   readonly instance: string
-  /** The size of the pool of database connections of this process; undefined if the stores have no connections. */
-  readonly databaseConnections?: number
 }

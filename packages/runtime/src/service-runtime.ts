@@ -54,7 +54,7 @@ export function createServiceRuntime<Ports>(
       },
       toSpanResult,
     )
-  const paidFirst = paidFirstOf(platform.bus, ports.clock, countUnpaidSlots(service, platform))
+  const paidFirst = paidFirstOf(platform.bus, ports.clock)
   const shared = { service: service.name, ports, bus: platform.bus, streams, openStreams, handledCommands, paidFirst, decide }
   const runProcess: ProcessRunner = createProcessRunner({ ...shared, aggregates, timers, effects: running, signal })
   const withLease: ServiceContext<Ports>['withLease'] = (name, work, stop) =>
@@ -89,21 +89,6 @@ export function createServiceRuntime<Ports>(
     },
   }
 }
-
-/** Number of connections that unpaid work leaves free. Paid work seldom needs more of them at once. */
-const CONNECTIONS_FOR_PAID_WORK = 2
-
-/**
- * Unpaid work leaves connections free, so that paid work does not wait for one. A service with projections has no limit: a
- * projection applies all waiting facts in one transaction, and a limit would make the transactions small.
- */
-const countUnpaidSlots = (
-  { projections }: Pick<Service<never>, 'projections'>,
-  { databaseConnections }: Pick<Platform, 'databaseConnections'>,
-): number | undefined =>
-  databaseConnections === undefined || projections.length > 0
-    ? undefined
-    : Math.max(1, databaseConnections - CONNECTIONS_FOR_PAID_WORK)
 
 /** `parent` is the span that sent the command, if it came from the bus. */
 type Decide = (command: CommandMessage, parent?: string) => Promise<HandledCommand>

@@ -60,7 +60,6 @@ export async function composePublicGateway(options: PublicGatewayOptions): Promi
   const service = createGatewayService({
     pepper,
     mounts: [notifyOpened, mountOperatorRoutes, mountLsps1Routes, mountPageRoutes],
-    databaseConnections: platform.databaseConnections,
     ...(onListening && { onListening }),
   })
   const { views, records, deliveries: deliveryLog } = platform

@@ -40,8 +40,6 @@ export type GatewayHarnessOptions = {
   readonly clock?: Clock
   readonly log?: Logger
   readonly tracing?: Gateway['tracing']
-  /** The size of a pool of database connections, which limits the questions at a time. */
-  readonly databaseConnections?: number
 }
 
 /** Opens a gateway over HTTP with real read models; the test answers in place of all other services. */
@@ -55,7 +53,6 @@ export async function openGatewayHarness({
   clock = { ...systemClock, now: () => NOW },
   log: givenLog,
   tracing,
-  databaseConnections,
 }: GatewayHarnessOptions = {}) {
   const views = openViews(':memory:')
   // The longest limit, so that a slow machine answers in time. A test of a late answer uses an instant clock.
@@ -157,7 +154,6 @@ export async function openGatewayHarness({
     mounts,
     baseUrl: () => 'https://market.example',
     closing: closing.signal,
-    databaseConnections,
   })
   const server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
   const base = `http://127.0.0.1:${server.port}`

@@ -13,7 +13,6 @@ import { openReadModelWaiters } from './commands/read-model-waiters.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
 import type { GraphqlContext } from './http/graphql/context.ts'
 import { schema } from './http/graphql/schema.ts'
-import { countQuestionSlots, createQuestionLimit } from './http/question-limit.ts'
 import { createOrder } from './lsps1/create-order.ts'
 import { getInfo } from './lsps1/info.ts'
 import { createOrderBody } from './lsps1/schemas.ts'
@@ -69,8 +68,7 @@ export function createInProcessGateway({ pepper, clock, nodeSources, onOpened }:
           const lookUpNode = openNodeDirectory(peers, clock)
           const baseUrl = () => 'https://market.example'
           const admission = createAdaptiveLimit(clock, ports.config.buyAnswerSeconds * SECOND_MS)
-          const questions = createQuestionLimit(countQuestionSlots(undefined))
-          const gateway = { ...ports, lookUpNode, admission, questions, commands, waiters, send, pepper, closing, baseUrl }
+          const gateway = { ...ports, lookUpNode, admission, commands, waiters, send, pepper, closing, baseUrl }
           onOpened(toInProcessGateway(gateway, nodeSources))
           await new Promise<void>((stop) => closing.addEventListener('abort', () => stop(), { once: true }))
         },
@@ -110,7 +108,6 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
           callers,
           ip: IP,
           isGet: false,
-          question: { waitForTurn: async () => undefined },
           runSerially: createMutex(),
           extensions: {},
         }

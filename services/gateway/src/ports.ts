@@ -10,7 +10,6 @@ import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ReadModelWaiters } from './commands/read-model-waiters.ts'
 import type { AdmissionControl } from '@penstock/runtime/commands/adaptive-limit.ts'
-import type { QuestionLimit } from './http/question-limit.ts'
 import type { NodeDirectory } from './node-directory.ts'
 
 export type GatewayPorts = {
@@ -40,8 +39,6 @@ export type Gateway = GatewayPorts &
     readonly lookUpNode: NodeDirectory
     /** Limits the number of purchases that wait for their orders. */
     readonly admission: AdmissionControl
-    /** Limits the number of questions that are answered at a time. */
-    readonly questions: QuestionLimit
     readonly send: ServiceContext<object>['send']
     /** Aborted when the service stops; open connections must then end. */
     readonly closing: AbortSignal

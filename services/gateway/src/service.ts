@@ -17,19 +17,12 @@ export type GatewayOptions = {
   readonly mounts?: readonly Mount[]
   /** Called with the server's local URL once the server listens. */
   readonly onListening?: (url: string) => void
-  /** The size of the pool of database connections of this process; undefined if its database has none. */
-  readonly databaseConnections?: number | undefined
 }
 
 const READINESS_POLL_MS = 20
 
 /** The only public service. It answers queries and commands from the read models. */
-export function createGatewayService({
-  pepper,
-  mounts = [],
-  onListening,
-  databaseConnections,
-}: GatewayOptions): Service<GatewayPorts> {
+export function createGatewayService({ pepper, mounts = [], onListening }: GatewayOptions): Service<GatewayPorts> {
   const waiters = openReadModelWaiters()
 
   const runHttpServer: ServiceJob<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
@@ -48,7 +41,6 @@ export function createGatewayService({
       mounts,
       baseUrl: () => (config.publicUrl || listenUrl).replace(/\/+$/, ''),
       closing: signal,
-      databaseConnections,
     })
     const server = await startHttpServer(app, config)
     listenUrl = `http://${toReachableHost(config.host)}:${server.port}`

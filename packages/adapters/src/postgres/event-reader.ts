@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { runWithRegularPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
@@ -141,6 +142,6 @@ function createStreamReader(pool: ConnectionPool, log: string) {
   }
   return (read: StreamRead): Promise<readonly StoredEvent[]> =>
     new Promise((resolve, reject) => {
-      if (waiting.push({ ...read, resolve, reject }) === 1) void readWaiting()
+      if (waiting.push({ ...read, resolve, reject }) === 1) void runWithRegularPriority(readWaiting)
     })
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Fault } from '@penstock/kernel/result.ts'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { createConnectionLanes } from '../shared/connection-lanes.ts'
 import { toPostgresFault, isOutdatedPlan, isServerAnswer } from './faults.ts'
 import { registerPoolMetrics } from './pool-metrics.ts'
 
@@ -22,6 +23,8 @@ export type PostgresSettings = {
 }
 
 const CONNECTIONS = 8
+/** Connections that low-priority work leaves to other work. */
+const CONNECTIONS_FOR_OTHER_WORK = 2
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
 /** Extra time in ms of the client's timeout. The server ends a slow statement first; the client ends it if the server hangs. */
@@ -61,17 +64,25 @@ export function clientConfig(settings: PostgresSettings): pg.ClientConfig {
   }
 }
 
-/** Opens connections on demand. Errors that may pass are Faults, and no error ends the process. */
+/**
+ * Opens connections on demand. Low-priority work leaves some of them to other work. Errors that may pass are Faults, and no error
+ * ends the process.
+ */
 export function openConnectionPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig, 'types'> = {}): ConnectionPool {
-  const pool = new pg.Pool({ ...clientConfig(settings), max: settings.connections ?? CONNECTIONS, ...extras })
+  const max = settings.connections ?? CONNECTIONS
+  const pool = new pg.Pool({ ...clientConfig(settings), max, ...extras })
+  const connectTimeoutMs = settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
+  const lanes = createConnectionLanes(Math.max(1, max - CONNECTIONS_FOR_OTHER_WORK), connectTimeoutMs)
   const unregister = registerPoolMetrics(settings.purpose ?? 'other', pool)
   // A connection that is lost between two statements emits an error, which ends the process if it has no listener.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
   const connect = async (): Promise<PostgresConnection> => {
+    const leave = await lanes.enter()
     try {
-      return guardConnection(await pool.connect())
+      return guardConnection(await pool.connect(), leave)
     } catch (error) {
+      leave()
       throw toPostgresFault(error)
     }
   }
@@ -96,7 +107,7 @@ export function openConnectionPool(settings: PostgresSettings, extras: Pick<pg.P
  * Converts the errors of a connection. After a timeout or a loss the connection refuses every query, even `rollback`, and is
  * destroyed on release. Otherwise a late answer could be taken for the answer to the next query.
  */
-function guardConnection(client: pg.PoolClient): PostgresConnection {
+function guardConnection(client: pg.PoolClient, onReleased: () => void): PostgresConnection {
   let broken: Fault | undefined
   return {
     async query<Row extends pg.QueryResultRow>(query: string | pg.QueryConfig, values?: readonly unknown[]) {
@@ -109,6 +120,9 @@ function guardConnection(client: pg.PoolClient): PostgresConnection {
         throw fault
       }
     },
-    release: (destroy) => client.release(destroy === true || broken !== undefined),
+    release(destroy) {
+      client.release(destroy === true || broken !== undefined)
+      onReleased()
+    },
   }
 }

@@ -1,3 +1,5 @@
+import { runWithRegularPriority } from '@penstock/runtime/commands/low-priority.ts'
+
 export type BatchQueue<Job> = {
   readonly add: (job: Job) => void
   /** Resolves when all queued jobs are done. */
@@ -31,7 +33,7 @@ export function createBatchQueue<Job>({ gather, select, run }: BatchQueueOptions
   return {
     add(job) {
       waiting.push(job)
-      draining ??= drain()
+      draining ??= runWithRegularPriority(drain)
     },
     idle: async () => draining,
   }

@@ -7,6 +7,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { openViews } from './views.ts'
 
 let folder: string
@@ -59,4 +60,20 @@ test('a full disk is a fault, and the next call succeeds when there is space aga
   await views.db.transaction().execute(insertRow)
   const { rows } = await sql<{ count: number }>`select count(*) as count from rows`.execute(views.db)
   expect(rows).toEqual([{ count: 1 }])
+})
+
+test('low-priority statements wait in order, and another statement waits for at most one of them', async () => {
+  const done: string[] = []
+  const ask = async (name: string): Promise<void> => {
+    await sql`select 1`.execute(views.db)
+    done.push(name)
+  }
+  const names = Array.from({ length: 50 }, (_, n) => `question ${n}`)
+  const questions = names.map((name) => runWithLowPriority(() => ask(name)))
+  await ask('answer')
+  expect(done.indexOf('answer')).toBeLessThan(3)
+  await Promise.all(questions)
+  expect(done.filter((name) => name !== 'answer')).toEqual(names)
+  await expect(runWithLowPriority(() => sql`select id from nowhere`.execute(views.db))).rejects.toThrow('nowhere')
+  await runWithLowPriority(() => ask('after a failure'))
 })

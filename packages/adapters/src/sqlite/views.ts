@@ -1,11 +1,15 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Views } from '@penstock/ports/views.ts'
-import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
+import { type Driver, Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
+import { createConnectionLanes } from '../shared/connection-lanes.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import { migrate } from '../sql/migrate.ts'
 import { startCheckpointing } from './checkpoint.ts'
 import { withSqliteFaults } from './faults.ts'
 
 const MAX_STATEMENTS = 500
+/** A caller that waits for so long fails, as at a full pool of connections. */
+const LOW_PRIORITY_TIMEOUT_MS = 5000
 
 export type ViewsOptions = {
   /** Flushes every commit, for tables that cannot be rebuilt from the facts (records). */
@@ -28,7 +32,7 @@ export function openViews(path: string, { durable = false }: ViewsOptions = {}):
   `)
   const checkpoints = path === ':memory:' ? undefined : startCheckpointing(path, database, { preallocates: false })
   const db = new Kysely<object>({
-    dialect: new SqliteDialect({ database: toKyselyDatabase(database, () => checkpoints?.onCommit()) }),
+    dialect: new LanedDialect({ database: toKyselyDatabase(database, () => checkpoints?.onCommit()) }),
   })
   return {
     db,
@@ -40,7 +44,53 @@ export function openViews(path: string, { durable = false }: ViewsOptions = {}):
   }
 }
 
-/** Kysely serialises transactions on this one connection by itself. */
+/** Kysely has no lock of its own, because the driver gives its connection to one caller at a time. */
+class SerialisedAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+/**
+ * Gives the one connection to the callers in order. At most one low-priority caller uses
+ * it or waits for it, so another caller waits for at most one of them.
+ */
+class LanedDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new SerialisedAdapter()
+  }
+  override createDriver(): Driver {
+    const driver = super.createDriver()
+    const lanes = createConnectionLanes(1, LOW_PRIORITY_TIMEOUT_MS)
+    const place = createSemaphore(1)
+    let leave: (() => void) | undefined
+    return {
+      init: () => driver.init(),
+      async acquireConnection() {
+        const leaveLane = await lanes.enter()
+        if (!place.tryAcquire()) await place.acquire()
+        leave = () => {
+          place.release()
+          leaveLane()
+        }
+        return driver.acquireConnection().catch((error: unknown) => {
+          leave?.()
+          throw error
+        })
+      },
+      async releaseConnection(connection) {
+        const leaveLane = leave
+        await driver.releaseConnection(connection)
+        leaveLane?.()
+      },
+      beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
+      commitTransaction: (connection) => driver.commitTransaction(connection),
+      rollbackTransaction: (connection) => driver.rollbackTransaction(connection),
+      destroy: () => driver.destroy(),
+    }
+  }
+}
+
 function toKyselyDatabase(database: DatabaseSync, onCommit: () => void): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   const onRun = (): void => {

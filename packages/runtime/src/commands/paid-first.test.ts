@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { defineAggregate, defineService } from '../service.ts'
 import { createServiceRuntime } from '../service-runtime.ts'
 import { commandToBus, factToBus, newCommand, isLowPriority } from './messages.ts'
-import { isUnpaid, createPaidPriorityScheduler, paidFirstOf, type PaidPriorityScheduler } from './paid-first.ts'
+import { hasLowPriority } from './low-priority.ts'
+import { isUnpaid, createPaidPriorityScheduler, paidFirstOf } from './paid-first.ts'
 
 /** Creates a clock whose sleeps last until the test resolves them, or until their signal. */
 function createManualClock() {
@@ -49,6 +50,13 @@ test('unpaid work waits for a limited time only, and not at all without paid wor
   assert.equal(await waiting, 'later')
 })
 
+test('unpaid work has low priority at the database, and paid work that it starts has not', async () => {
+  const { run } = createPaidPriorityScheduler(createManualClock().clock)
+  const startPaid = () => run(false, async () => hasLowPriority())
+  assert.deepEqual(await run(true, async () => [hasLowPriority(), await startPaid(), hasLowPriority()]), [true, false, true])
+  assert.equal(await startPaid(), false)
+})
+
 test('paid work never waits, and failed paid work does not delay unpaid work', async () => {
   const { clock, sleeping } = createManualClock()
   const { run } = createPaidPriorityScheduler(clock)
@@ -56,64 +64,6 @@ test('paid work never waits, and failed paid work does not delay unpaid work', a
   await run(true, () => Promise.resolve())
   await run(false, () => Promise.resolve())
   assert.equal(sleeping.length, 0)
-})
-
-/** Starts unpaid works that run until their gate opens. @returns the numbers of the works that have started */
-function startUnpaidWorks(run: PaidPriorityScheduler['run'], gates: readonly PromiseWithResolvers<void>[]): readonly number[] {
-  const started: number[] = []
-  gates.forEach((gate, index) => {
-    const work = (): Promise<void> => {
-      started.push(index)
-      return gate.promise
-    }
-    void run(true, work).catch(() => undefined)
-  })
-  return started
-}
-
-test('paid work runs at once while all slots of unpaid work are occupied, and unpaid work waits in order', async () => {
-  const { run } = createPaidPriorityScheduler(createManualClock().clock, 2)
-  const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
-  const started = startUnpaidWorks(run, gates)
-  await turn()
-  expect(started).toEqual([0, 1])
-  assert.equal(await run(false, async () => 'at once'), 'at once')
-  gates[1]?.resolve()
-  await turn()
-  expect(started).toEqual([0, 1, 2])
-  // Failed work frees its slot.
-  gates[0]?.reject(new Error('a fault'))
-  await turn()
-  expect(started).toEqual([0, 1, 2, 3])
-})
-
-test('unpaid work that waits for paid work occupies no slot', async () => {
-  const { clock, sleeping } = createManualClock()
-  const { run } = createPaidPriorityScheduler(clock, 1)
-  void run(false, () => new Promise(() => {}))
-  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const started = startUnpaidWorks(run, gates)
-  await turn()
-  assert.equal(sleeping.length, 2)
-  sleeping[1]?.()
-  await turn()
-  expect(started).toEqual([1])
-})
-
-test.each([
-  [8, 6],
-  [2, 1],
-])('with %i database connections, %i commands of unpaid orders are decided at a time', async (databaseConnections, slots) => {
-  const { platform } = await createMemoryPlatform()
-  const pooled = { ...platform, databaseConnections }
-  const { paidFirst } = createServiceRuntime(defineService('order', {}), pooled, pooled, new AbortController().signal)
-  const started = startUnpaidWorks(
-    paidFirst.run,
-    Array.from({ length: 20 }, () => Promise.withResolvers<void>()),
-  )
-  await turn()
-  assert.equal(started.length, slots)
-  assert.equal(await paidFirst.run(false, async () => 'at once'), 'at once')
 })
 
 test('services on one bus share a scheduler, and contracts list the unpaid messages', async () => {

@@ -1,16 +1,13 @@
 import { contracts } from '@penstock/contracts/contracts.ts'
-import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import { runWithLowPriority, runWithRegularPriority } from './low-priority.ts'
 
 /** Maximum wait of one message of an unpaid order. A purchase needs about ten messages until its answer. */
 const MAX_WAIT_MS = 100
 
 export type PaidPriorityScheduler = {
-  /**
-   * Runs the work. While paid work runs, unpaid work first waits for at most MAX_WAIT_MS. Then it waits for a free slot. It must
-   * not run other unpaid work by this function, because all slots might wait for each other.
-   */
+  /** Runs the work. While paid work runs, unpaid work first waits for at most MAX_WAIT_MS. It has low priority at the database. */
   readonly run: <T>(isUnpaid: boolean, work: () => Promise<T>) => Promise<T>
 }
 
@@ -18,26 +15,19 @@ export type PaidPriorityScheduler = {
  * Runs the work of paid orders before the work of unpaid orders. An overloaded machine then opens and settles paid channels,
  * while buyers who only requested an invoice wait. The work is the handling of a message, of a deadline, of a job's command, and of
  * the outcome of an effect. An effect itself is no such work, because it may wait for a node for minutes.
- * @param unpaidSlots the maximum number of unpaid works at a time
  */
-export function createPaidPriorityScheduler(clock: Pick<Clock, 'sleep'>, unpaidSlots = Infinity): PaidPriorityScheduler {
-  const slots = createSemaphore(unpaidSlots)
+export function createPaidPriorityScheduler(clock: Pick<Clock, 'sleep'>): PaidPriorityScheduler {
   let paidRunning = 0
   let idle = new AbortController()
   return {
     async run(isUnpaid, work) {
       if (isUnpaid) {
         if (paidRunning > 0) await clock.sleep(MAX_WAIT_MS, idle.signal)
-        await slots.acquire()
-        try {
-          return await work()
-        } finally {
-          slots.release()
-        }
+        return runWithLowPriority(work)
       }
       paidRunning++
       try {
-        return await work()
+        return await runWithRegularPriority(work)
       } finally {
         paidRunning--
         if (paidRunning === 0) {
@@ -52,12 +42,9 @@ export function createPaidPriorityScheduler(clock: Pick<Clock, 'sleep'>, unpaidS
 
 const schedulers = new WeakMap<Bus, PaidPriorityScheduler>()
 
-/**
- * @param unpaidSlots the maximum number of unpaid works at a time; the first call for a bus sets it
- * @returns the scheduler of a bus, which all services of a process share
- */
-export function paidFirstOf(bus: Bus, clock: Pick<Clock, 'sleep'>, unpaidSlots?: number): PaidPriorityScheduler {
-  const known = schedulers.get(bus) ?? createPaidPriorityScheduler(clock, unpaidSlots)
+/** @returns the scheduler of a bus, which all services of a process share */
+export function paidFirstOf(bus: Bus, clock: Pick<Clock, 'sleep'>): PaidPriorityScheduler {
+  const known = schedulers.get(bus) ?? createPaidPriorityScheduler(clock)
   schedulers.set(bus, known)
   return known
 }

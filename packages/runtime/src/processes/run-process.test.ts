@@ -14,6 +14,7 @@ import { CHAIN_START } from '../commands/event-codec.ts'
 import { type CommandMessage, commandFromBus } from '../commands/messages.ts'
 import { defineAggregate } from '../service.ts'
 import { trackHandledCommands } from './handled-commands.ts'
+import { hasLowPriority, runWithLowPriority } from '../commands/low-priority.ts'
 import { createTimerIndex } from './timer-index.ts'
 import { migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
 
@@ -218,12 +219,14 @@ test.each([
   const { run, running, work } = await createRunner(
     () => [effect('knock')],
     async () => {
+      assert.equal(hasLowPriority(), priority === 'unpaid')
       events.push(...work.splice(0))
       return { type, data: {} }
     },
     { contract: contractOf(category), outcomes: ['RecordReach', type] },
   )
-  await run()
+  // The message that starts the effect has the other priority.
+  await (priority === 'unpaid' ? run() : runWithLowPriority(run))
   await running.close()
   assert.deepEqual(events, [priority, 'done'])
   assert.deepEqual(work, [priority, type, 'done'])

@@ -8,6 +8,7 @@ import type { HandledCommand } from '../commands/handle-command.ts'
 import { LRUCache } from 'lru-cache'
 import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import { type CommandMessage, namespacedId, newCommand } from '../commands/messages.ts'
+import { runWithLowPriority, runWithRegularPriority } from '../commands/low-priority.ts'
 import { isUnpaid, type PaidPriorityScheduler } from '../commands/paid-first.ts'
 import { sendCommand } from '../commands/send-command.ts'
 import { type Aggregate, isSentUntilHandled } from '../service.ts'
@@ -142,7 +143,9 @@ async function performEffect<Ports>(
   if (!isRequested(state)) return 'not-asked'
   if (!effect) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
   const isStillRequested = async (): Promise<boolean> => isRequested(await loadState())
-  const outcome = await effect.act(state, { id, ports: context.ports, signal: context.signal, isStillRequested })
+  // An effect inherits no priority from the message that started it.
+  const runInLane = isLowPriority ? runWithLowPriority : runWithRegularPriority
+  const outcome = await runInLane(() => effect.act(state, { id, ports: context.ports, signal: context.signal, isStillRequested }))
   hitCrashPoint(`${context.service}.${step.effect}.before-outcome`)
   if (!outcome) return 'nothing-new'
   const command = newCommand({

@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { ConsumerProgress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
+import { runWithRegularPriority } from '../commands/low-priority.ts'
 import type { OutcomeMessage } from '../commands/messages.ts'
 import { hitCrashPoint } from '../crash-points.ts'
 import type { Event, Projection } from '../service.ts'
@@ -112,6 +113,6 @@ function createBatcher(commit: (entries: readonly Entry[]) => Promise<void>) {
   return (item: Pick<Entry, 'event' | 'outcome'>): Promise<boolean> =>
     new Promise<boolean>((done, failed) => {
       waiting.push({ ...item, done, failed })
-      if (!busy) void drain()
+      if (!busy) void runWithRegularPriority(drain)
     })
 }

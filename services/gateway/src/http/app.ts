@@ -16,7 +16,6 @@ import { mountGraphqlRoutes, rejectOtherMethods } from './graphql-routes.ts'
 import { mountHealthRoutes } from './health.ts'
 import { collapseSlashes, normalizeContentType } from './lenient-requests.ts'
 import { observeRequests } from './observe.ts'
-import { countQuestionSlots, createQuestionLimit } from './question-limit.ts'
 import { setPermissionsPolicy, assignRequestId, setSecurityHeaders } from './security.ts'
 
 /** Adds routes of one kind (REST, pages, operators) to the public app. */
@@ -31,8 +30,6 @@ export type GatewayAppDependencies = {
   readonly baseUrl: () => string
   readonly closing: AbortSignal
   readonly mounts: readonly Mount[]
-  /** The size of the pool of database connections of this process; undefined if its database has none. */
-  readonly databaseConnections?: number | undefined
 }
 
 export type GatewayApp = { readonly app: Express; readonly gateway: Gateway; readonly close: () => Promise<void> }
@@ -46,14 +43,12 @@ export async function createGatewayApp({
   baseUrl,
   closing,
   mounts,
-  databaseConnections,
 }: GatewayAppDependencies): Promise<GatewayApp> {
   const liveCommands = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waiters, send })
   const commands = ports.config.restored ? createReadOnlyCommands(liveCommands) : liveCommands
   const lookUpNode = openNodeDirectory(ports.peers, ports.clock)
   const admission = createPurchaseAdmission(ports.clock, ports.config.buyAnswerSeconds * SECOND_MS)
-  const questions = createQuestionLimit(countQuestionSlots(databaseConnections))
-  const gateway: Gateway = { ...ports, lookUpNode, admission, questions, commands, waiters, send, pepper, baseUrl, closing }
+  const gateway: Gateway = { ...ports, lookUpNode, admission, commands, waiters, send, pepper, baseUrl, closing }
   const server = await createGraphqlServer(ports.config, ports.log)
   const app = express()
   app.disable('x-powered-by')

@@ -1,16 +1,16 @@
-import { type ApolloServer, HeaderMap, type HTTPGraphQLHead, type HTTPGraphQLResponse } from '@apollo/server'
+import { type ApolloServer, HeaderMap, type HTTPGraphQLHead } from '@apollo/server'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
 import type { RequestCallers } from '../access.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import type { GraphqlContext } from './graphql/context.ts'
 import { reportInternalError } from './graphql/format-error.ts'
 import type { Gateway } from '../ports.ts'
 import { toAddressKey } from './client-address.ts'
 import { handleBodyErrors, readBodyFromUrl, type GraphqlBody, requireJsonBody, validateBody } from './graphql-body.ts'
 import { countErrors } from './observe.ts'
-import type { Question } from './question-limit.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
@@ -18,39 +18,33 @@ import { authenticateCallers } from './request-callers.ts'
 
 /** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
 export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {
-  /** Executes a GET like a POST, because the document decides whether GET is allowed. The answer is always JSON. */
-  const execute = (request: Request, callers: RequestCallers, question: Question): Promise<HTTPGraphQLResponse> =>
-    server.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
-      context: async () => ({
-        gateway,
-        callers,
-        ip: toAddressKey(request.ip),
-        isGet: request.method === 'GET' || request.method === 'HEAD',
-        question,
-        runSerially: createMutex(),
-        extensions: {},
-      }),
-    })
-  /** @returns undefined if the credentials were refused, and the refusal was sent */
-  const answer = async (request: Request, response: Response, question: Question): Promise<HTTPGraphQLResponse | undefined> => {
-    // The check of the credentials reads the database too, and the document is parsed only later.
-    if (!mayContainMutation(readBody(request))) await question.waitForTurn()
-    const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
-    let callers: RequestCallers
+  const callersByRequest = new WeakMap<object, RequestCallers>()
+
+  const authenticateRequest: RequestHandler = async (request, response, next) => {
     try {
-      callers = await authenticateCallers(gateway, headers, toAddressKey(request.ip))
+      const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
+      const authenticate = () => authenticateCallers(gateway, headers, toAddressKey(request.ip))
+      callersByRequest.set(request, await runInLane(request, authenticate))
     } catch (error) {
-      sendAuthenticationError(gateway, response, error)
-      return undefined
+      return sendAuthenticationError(gateway, response, error)
     }
-    return execute(request, callers, question)
+    next()
   }
-  const answerRequest: RequestHandler = async (request, response) => {
-    const question = gateway.questions.begin(response)
-    // A slow reader of the answer keeps no other question waiting.
-    const result = await answer(request, response, question).finally(question.end)
-    if (!result) return
+  /** Executes a GET like a POST, because the document decides whether GET is allowed. The answer is always JSON. */
+  const executeRequest: RequestHandler = async (request, response) => {
+    const execute = () =>
+      server.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
+        context: async () => ({
+          gateway,
+          callers: callersByRequest.get(request) ?? NO_CALLERS,
+          ip: toAddressKey(request.ip),
+          isGet: request.method === 'GET' || request.method === 'HEAD',
+          runSerially: createMutex(),
+          extensions: {},
+        }),
+      })
+    const result = await runInLane(request, execute)
     for (const [name, value] of result.headers) response.setHeader(name, value)
     response.status(result.status ?? 200)
     if (result.body.kind === 'complete') response.send(result.body.string)
@@ -62,7 +56,17 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
     sendError(response, 503, outcomeUnknown('The service is starting; try again in a moment.').toJSON()),
   )
   app.options('/graphql', allowAllOrigins)
-  app.get('/graphql', allowAllOrigins, disableCaching, serveExplorer, readinessGate, readBodyFromUrl, validateBody, answerRequest)
+  app.get(
+    '/graphql',
+    allowAllOrigins,
+    disableCaching,
+    serveExplorer,
+    readinessGate,
+    readBodyFromUrl,
+    validateBody,
+    authenticateRequest,
+    executeRequest,
+  )
   app.post(
     '/graphql',
     allowAllOrigins,
@@ -72,7 +76,8 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
     json,
     handleBodyErrors,
     validateBody,
-    answerRequest,
+    authenticateRequest,
+    executeRequest,
   )
 }
 
@@ -89,13 +94,16 @@ const disableCaching: RequestHandler = (_, response, next) => {
   next()
 }
 
+/** A document without a mutation only asks, so it yields to other requests at the database. */
+const runInLane = <T>(request: Request, work: () => T): T =>
+  readBody(request).query.includes('mutation') ? work() : runWithLowPriority(work)
+
+const NO_CALLERS: RequestCallers = { bearer: null, service: null }
+
 const JSON_HEADERS: readonly [string, string][] = [
   ['content-type', 'application/json'],
   ['accept', 'application/json'],
 ]
-
-/** Whether a document may contain a mutation. No document can write this keyword in another way. */
-const mayContainMutation = ({ query }: GraphqlBody): boolean => query.includes('mutation')
 
 /** Removes the hash of a persisted query, because Apollo would refuse a query with a hash. */
 function readBody(request: Request): GraphqlBody {

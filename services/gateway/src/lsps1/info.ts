@@ -1,6 +1,7 @@
 import { parseConnectionUri } from '@penstock/bitcoin/pubkey.ts'
 import { computePurchaseBounds } from '@penstock/market/market.ts'
 import { isIPv4 } from 'node:net'
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import type { Gateway } from '../ports.ts'
 import { readBookEntries, type LspType, createGenericRequest, type NodeSources, readPricing } from './book.ts'
 import { publishSellers } from './published-sellers.ts'
@@ -8,8 +9,7 @@ import { type LspFault, clientRejected } from './faults.ts'
 import { type LspInfo, MIN_CONFIRMATIONS } from './schemas.ts'
 
 export async function getInfo(gateway: Gateway, nodeSources: NodeSources, type: LspType): Promise<LspInfo | LspFault> {
-  // The rest waits for the node and the chain.
-  const entries = await gateway.questions.run(() => readBookEntries(gateway))
+  const entries = await runWithLowPriority(() => readBookEntries(gateway))
   const pricing = await readPricing(gateway, nodeSources, entries)
   const sellers = await publishSellers(gateway, nodeSources.peers, type, { entries, pricing })
   const bounds = computePurchaseBounds(

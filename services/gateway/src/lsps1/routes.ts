@@ -1,3 +1,4 @@
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express'
 import { reportInternalError } from '../http/graphql/format-error.ts'
 import type { Mount } from '../http/app.ts'
@@ -61,10 +62,9 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
       ip: toAddressKey(request.ip),
       perMinute: gateway.config.orderPollsPerMinute,
     }
-    const answer = async (): Promise<LspOrder | LspFault | undefined> =>
-      (await isRateLimited(gateway, polls, response)) ? undefined : getOrder(gateway, type, id)
-    const result = await gateway.questions.run(answer, response)
-    if (result) sendResult(response, result)
+    await runWithLowPriority(async () => {
+      if (!(await isRateLimited(gateway, polls, response))) sendResult(response, await getOrder(gateway, type, id))
+    })
   })
   const json = express.json({ limit: '64kb', strict: false })
   addRoute(router, '/create_order', 'post', requireJson, json, async (request, response) => {

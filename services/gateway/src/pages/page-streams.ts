@@ -1,3 +1,4 @@
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Response } from 'express'
 import type { Gateway } from '../ports.ts'
@@ -18,7 +19,7 @@ const POLL_MS = SECOND_MS
 export type PageStreams = { readonly follow: (found: StoredOrder, ip: string, response: Response) => Promise<void> }
 
 /** Opens streams of server-sent events. An event says only that a page is out of date, and the page then reloads. */
-export function openPageStreams({ views, waiters, questions, clock, closing }: Gateway): PageStreams {
+export function openPageStreams({ views, waiters, clock, closing }: Gateway): PageStreams {
   let open = 0
   const byAddress = new Map<string, number>()
 
@@ -38,8 +39,7 @@ export function openPageStreams({ views, waiters, questions, clock, closing }: G
       const findChange = async () => {
         // The database may be closed once the service stops.
         if (isEnded()) return current
-        // Only the read takes its turn among the questions. The stream itself lasts for long.
-        const now = await questions.run(async () => (isEnded() ? undefined : findStoredOrder(views, id)))
+        const now = await runWithLowPriority(() => findStoredOrder(views, id))
         return isEnded() || (now && computePageVersion(now) !== computePageVersion(current)) ? (now ?? current) : undefined
       }
       const change = await waiters.wait(findChange, [id], clock.monotonicMs() + PING_MS, POLL_MS)

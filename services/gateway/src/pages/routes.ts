@@ -1,3 +1,4 @@
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { GraphQLError } from 'graphql'
 import express, { type Request, type RequestHandler } from 'express'
 import type { Mount } from '../http/app.ts'
@@ -24,20 +25,20 @@ export const mountPageRoutes: Mount = (app, gateway) => {
   const streams = openPageStreams(gateway)
   for (const { path, type, body } of assets) app.get(path, serveAsset(type, body))
   app.get('/', readinessGate, async (request, response) => {
-    sendPage(request, response, 'home', await gateway.questions.run(() => buildHomeValues(gateway), response))
+    sendPage(request, response, 'home', await runWithLowPriority(() => buildHomeValues(gateway)))
   })
   for (const kind of ['checkout', 'orders'] as const) {
     app.get(`/${kind}/:token`, readinessGate, async (request, response) => {
       const buildValues = kind === 'checkout' ? buildCheckoutValues : buildOrderValues
-      const values = await gateway.questions.run(async () => {
+      const values = await runWithLowPriority(async () => {
         const found = await findRequestedOrder(gateway, request)
         return found && buildValues(gateway, found, buildPageUrls(request))
-      }, response)
+      })
       if (values) sendPage(request, response, kind === 'checkout' ? 'checkout' : 'order', values)
       else sendNotFound(request, response)
     })
     app.get(`/${kind}/:token/events`, readinessGate, async (request, response) => {
-      const found = await gateway.questions.run(() => findRequestedOrder(gateway, request), response)
+      const found = await runWithLowPriority(() => findRequestedOrder(gateway, request))
       if (!found) return void response.status(404).end()
       await streams.follow(found, toAddressKey(request.ip), response)
     })

@@ -165,7 +165,6 @@ export async function openPaymentsHarness({ env = {}, rate = RATE, ports = {} }:
         callers: { bearer: null, service },
         ip: '127.0.0.1',
         isGet: false,
-        question: { waitForTurn: async () => undefined },
         runSerially: createMutex(),
         extensions: {},
       }

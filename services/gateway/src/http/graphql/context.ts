@@ -2,7 +2,6 @@ import type { Mutex } from '@penstock/kernel/mutex.ts'
 import type { RequestCallers } from '../../access.ts'
 import type { Gateway } from '../../ports.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
-import type { Question } from '../question-limit.ts'
 
 /** Data that all resolvers of one request share. */
 export type GraphqlContext = {
@@ -12,12 +11,7 @@ export type GraphqlContext = {
   readonly ip: string
   /** Whether the request is a GET. It may contain no mutation and no secret, because logs and histories store URLs. */
   readonly isGet: boolean
-  /** The turn of the request among the questions. A mutation does not wait for it. */
-  readonly question: Pick<Question, 'waitForTurn'>
-  /**
-   * GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race, and a document with many
-   * questions must not occupy all connections.
-   */
+  /** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
   readonly runSerially: Mutex
   /** Use cases add entries, and the response has them as its `extensions`. */
   readonly extensions: ResponseExtensions

@@ -1,3 +1,4 @@
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import type { Area } from '../../area.ts'
 import type { UseCase } from '../../use-case.ts'
 import type { GraphqlContext } from './context.ts'
@@ -5,13 +6,15 @@ import type { GraphqlContext } from './context.ts'
 type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
-function createResolver({ access, input, run }: UseCase): Resolver {
+function createResolver({ root, access, input, run }: UseCase): Resolver {
   const resolve: Resolver = async (args, { gateway, ip, callers, extensions }) => {
     const caller = access.check(callers)
     // `run` has the types of the use case's own `access` and `input`.
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
-  return (args, context) => context.runSerially(() => resolve(args, context))
+  return root === 'Query'
+    ? (args, context) => runWithLowPriority(() => resolve(args, context))
+    : (args, context) => context.runSerially(() => resolve(args, context))
 }
 
 /** Builds the fields below a path. A field is the resolver of a use case, or an object with further fields (a namespace). */

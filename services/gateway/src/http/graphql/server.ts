@@ -63,7 +63,6 @@ const createLimitsPlugin = ({ queryDepth, queryCost }: Config): ApolloServerPlug
       const fragments = collectFragments(document)
       const complexity = measureComplexity(operation, fragments, request.variables ?? {}, computeIntrospectionCost(queryCost))
       assertComplexity(complexity, { depth: queryDepth, cost: queryCost })
-      if (operation.operation === 'query') await contextValue.question.waitForTurn()
       await enforceRateLimits(contextValue, operation, fragments)
     },
     willSendResponse: async ({ response, contextValue }) => {
