@@ -34,7 +34,7 @@ export const orderService = defineService<OrderPorts>('order', {
         LateOutpointSubmitted: ['match.RenewReservation'],
         ReservationRenewedRecorded: ['outpoint.ClaimOutpoint'],
         OutpointClaimedRecorded: ['settlement.RegisterOutpoint'],
-        OutpointRefused: ['LapseOpening', 'match.ReleaseMatch'],
+        OutpointRefused: ['LapseOpening', 'match.ReleaseMatch', 'settlement.RegisterOutpoint'],
         OutpointAccepted: ['channel.WatchOutpoint', 'match.ReleaseMatch'],
         AttestationGiven: ['settlement.RegisterOutpoint', 'channel.KeepAttestation'],
         ChannelOpened: ['settlement.SettleHold'],

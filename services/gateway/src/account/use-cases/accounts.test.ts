@@ -1,6 +1,7 @@
 import { accountContract, emailClaimContract } from '@penstock/contracts/accounts.ts'
 import { hashEmail, newCredential } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
+import { hasLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { BUYER_URI } from '../../market/fake-market.fixture.ts'
 import {
@@ -208,9 +209,10 @@ test('an API key is shown once, listed by its prefix and suffix, and can be revo
 })
 
 describe('a node', () => {
-  test('has its alias from gossip', async () => {
+  test('has its alias from gossip, and a question for it yields to other work', async () => {
     await market.close()
-    market = await openGatewayHarness({ addresses: async () => ({ alias: 'harbour', sockets: [] }) })
+    const addresses = async () => ({ alias: hasLowPriority() ? 'harbour' : 'of work that does not yield', sockets: [] })
+    market = await openGatewayHarness({ addresses })
     market.respondWith(service())
     const token = await signUp()
     await market.gql(CONNECT, { input: { pubkey: PUBKEY, challenge: 'x'.repeat(40), signature: 'd'.repeat(104) } }, token)
