@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict'
-import { contractOf } from '@penstock/contracts/contracts.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { onTestFinished, test } from 'vitest'
 import { consume } from './consumers/consume.ts'
 import type { Consumer } from './consumers/consumer.ts'
-import { CHAIN_START, readEvent, sealFacts } from './commands/event-codec.ts'
+import { readEvent } from './commands/event-codec.ts'
 import { eventTopic, factToBus } from './commands/messages.ts'
 import { createProjector } from './views/project.ts'
 import { createReactor } from './consumers/react.ts'
 import { type Event, on, type Projection } from './service.ts'
-
-const ORDER = '00000000-0000-4000-8000-000000000001'
-const payhash = contractOf('payhash')
-type World = Awaited<ReturnType<typeof createMemoryPlatform>>
-
-async function appendFacts(world: World, count: number): Promise<readonly StoredEvent[]> {
-  let chain = CHAIN_START
-  for (let n = 0; n < count; n++) {
-    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
-    const meta = { command: `c${n}`, at: n, correlation: ORDER, trace: 't' }
-    const sealed = sealFacts({ stream: 'payhash-x', revision: n, chain }, [{ id: `e${n}`, fact, meta }])
-    chain = sealed.chain
-    await world.store.append('payhash-x', n === 0 ? 'none' : n - 1, sealed.events)
-  }
-  return world.store.read('payhash-x')
-}
+import { appendFacts, claimContract, ORDER, type World } from './append-facts.fixture.ts'
 
 async function start(world: World, consumer: Consumer): Promise<void> {
   const stop = new AbortController()
@@ -55,13 +39,13 @@ test('a restarted projection fills facts that a crashed replica left below the c
   const projection: Projection = {
     name: 'claims',
     version: 1,
-    from: [payhash],
+    from: [claimContract],
     migrate: async () => undefined,
     apply: async (_, events) => void seen.push(...events.map(({ revision }) => revision)),
   }
-  const create = () => createProjector({ service: 'gateway', views, progress }, projection, 'settlement', [payhash])
+  const create = () => createProjector({ service: 'gateway', views, progress }, projection, 'settlement', [claimContract])
   const before = create()
-  await appendAfterCrash(world, before.name, (event) => before.apply(readEvent(payhash, event)))
+  await appendAfterCrash(world, before.name, (event) => before.apply(readEvent(claimContract, event)))
   await start(world, create())
   assert.deepEqual(seen, [0, 1, 2, 3])
 })
@@ -69,7 +53,7 @@ test('a restarted projection fills facts that a crashed replica left below the c
 test('a fact that a crashed replica left below the checkpoint gets its reaction when the bus delivers it', async () => {
   const world = await createMemoryPlatform()
   const decided: string[] = []
-  const reaction = on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { revision }: Event) => [
+  const reaction = on(claimContract, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { revision }: Event) => [
     { id: `o${revision}`, data: { orderId: ORDER, attempt: 1 } },
   ])
   const decide = async ({ aggregateId }: { aggregateId: string }) => decided.push(aggregateId)
@@ -77,11 +61,11 @@ test('a fact that a crashed replica left below the checkpoint gets its reaction 
     createReactor(
       { service: 'channel-watcher', owns: () => true, bus: world.platform.bus, basePorts: world.platform, decide },
       'settlement',
-      [payhash],
+      [claimContract],
       [reaction],
     )
   const before = create()
-  const events = await appendAfterCrash(world, before.name, (event) => before.apply(readEvent(payhash, event)))
+  const events = await appendAfterCrash(world, before.name, (event) => before.apply(readEvent(claimContract, event)))
   await start(world, create())
   assert.deepEqual(decided, ['o0', 'o1', 'o3'])
   await world.platform.bus.publish(eventTopic('settlement'), events.slice(2).map(factToBus))

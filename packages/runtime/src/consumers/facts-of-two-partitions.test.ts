@@ -1,33 +1,17 @@
 import assert from 'node:assert/strict'
-import { contractOf } from '@penstock/contracts/contracts.ts'
 import type { BusMessage, Subscription } from '@penstock/ports/bus.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { onTestFinished, test } from 'vitest'
-import { CHAIN_START, sealFacts } from '../commands/event-codec.ts'
 import { factToBus } from '../commands/messages.ts'
 import { type Event, on, type Projection } from '../service.ts'
 import { createProjector } from '../views/project.ts'
 import { consume } from './consume.ts'
 import type { Consumer } from './consumer.ts'
 import { createReactor } from './react.ts'
+import { appendFacts, claimContract, ORDER, type World } from '../append-facts.fixture.ts'
 
-const ORDER = '00000000-0000-4000-8000-000000000001'
-const payhash = contractOf('payhash')
-type World = Awaited<ReturnType<typeof createMemoryPlatform>>
 type Replica = (event: StoredEvent | undefined) => Promise<void>
-
-async function appendFacts(world: World, count: number): Promise<readonly StoredEvent[]> {
-  let chain = CHAIN_START
-  for (let n = 0; n < count; n++) {
-    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
-    const meta = { command: `c${n}`, at: n, correlation: ORDER, trace: 't' }
-    const sealed = sealFacts({ stream: 'payhash-x', revision: n, chain }, [{ id: `e${n}`, fact, meta }])
-    chain = sealed.chain
-    await world.store.append('payhash-x', n === 0 ? 'none' : n - 1, sealed.events)
-  }
-  return world.store.read('payhash-x')
-}
 
 /** Starts a replica on a bus that may lose messages. @returns a function that delivers a fact to this replica */
 async function startReplica(world: World, consumer: Consumer): Promise<Replica> {
@@ -67,11 +51,11 @@ test('a projection applies facts of two lanes once and in order, also at two rep
   const projection: Projection = {
     name: 'claims',
     version: 1,
-    from: [payhash],
+    from: [claimContract],
     migrate: async () => undefined,
     apply: async (_, events) => void applied.push(...events.map(({ revision }) => revision)),
   }
-  const create = () => createProjector({ service: 'gateway', views, progress }, projection, 'settlement', [payhash])
+  const create = () => createProjector({ service: 'gateway', views, progress }, projection, 'settlement', [claimContract])
   const replicas = [await startReplica(world, create()), await startReplica(world, create())] as const
   await deliverInTwoLanes(...replicas, await appendFacts(world, 5))
   assert.deepEqual(applied, [0, 1, 2, 3, 4])
@@ -80,13 +64,13 @@ test('a projection applies facts of two lanes once and in order, also at two rep
 test('a reaction to a fact comes after those to all earlier facts of its stream, also at two replicas', async () => {
   const world = await createMemoryPlatform()
   const commands = new Set<string>()
-  const reaction = on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { revision }: Event) => [
+  const reaction = on(claimContract, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { revision }: Event) => [
     { id: `o${revision}`, data: { orderId: ORDER, attempt: 1 } },
   ])
   // The owner of the stream drops a repeated command by its id. A set keeps the order of the first commands.
   const decide = async ({ id, aggregateId }: { id: string; aggregateId: string }) => void commands.add(`${aggregateId} ${id}`)
   const context = { service: 'channel-watcher', owns: () => true, bus: world.platform.bus, basePorts: world.platform, decide }
-  const create = () => createReactor(context, 'settlement', [payhash], [reaction])
+  const create = () => createReactor(context, 'settlement', [claimContract], [reaction])
   const replicas = [await startReplica(world, create()), await startReplica(world, create())] as const
   await deliverInTwoLanes(...replicas, await appendFacts(world, 5))
   assert.deepEqual(
