@@ -7,20 +7,24 @@ export type ConnectionLanes = {
   /**
    * Waits until the caller may request a connection.
    * @returns a function that gives the place back, when the connection was released
-   * @throws Fault if low-priority work got no place in time
+   * @throws Fault if low-priority work got no place in time, if a time is set
    */
   readonly enter: () => Promise<() => void>
 }
 
 const leaveNothing = (): void => undefined
 
-/** Low-priority work waits in order until fewer than `lowPriorityCount` others have a place. Other work never waits. */
-export function createConnectionLanes(lowPriorityCount: number, timeoutMs: number): ConnectionLanes {
+/**
+ * Low-priority work waits in order until fewer than `lowPriorityCount` others have a place. Other work never waits.
+ * @param timeoutMs the maximum wait
+ */
+export function createConnectionLanes(lowPriorityCount: number, timeoutMs?: number): ConnectionLanes {
   const places = createSemaphore(lowPriorityCount)
   return {
     async enter() {
       if (!hasLowPriority()) return leaveNothing
-      const isAdmitted = places.tryAcquire() || (await places.acquire(AbortSignal.timeout(timeoutMs)))
+      const waitSignal = () => (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs))
+      const isAdmitted = places.tryAcquire() || (await places.acquire(waitSignal()))
       if (!isAdmitted) throw new Fault('too many other requests wait for the database')
       return places.release
     },

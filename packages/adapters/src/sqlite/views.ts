@@ -8,8 +8,6 @@ import { startCheckpointing } from './checkpoint.ts'
 import { withSqliteFaults } from './faults.ts'
 
 const MAX_STATEMENTS = 500
-/** A caller that waits for so long fails, as at a full pool of connections. */
-const LOW_PRIORITY_TIMEOUT_MS = 5000
 
 export type ViewsOptions = {
   /** Flushes every commit, for tables that cannot be rebuilt from the facts (records). */
@@ -52,8 +50,8 @@ class SerialisedAdapter extends SqliteAdapter {
 }
 
 /**
- * Gives the one connection to the callers in order. At most one low-priority caller uses
- * it or waits for it, so another caller waits for at most one of them.
+ * Gives the one connection to the callers in order. At most one low-priority caller uses it or waits for it, so another caller
+ * waits for at most one of them.
  */
 class LanedDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
@@ -61,7 +59,7 @@ class LanedDialect extends SqliteDialect {
   }
   override createDriver(): Driver {
     const driver = super.createDriver()
-    const lanes = createConnectionLanes(1, LOW_PRIORITY_TIMEOUT_MS)
+    const lanes = createConnectionLanes(1)
     const place = createSemaphore(1)
     let leave: (() => void) | undefined
     return {
@@ -79,9 +77,9 @@ class LanedDialect extends SqliteDialect {
         })
       },
       async releaseConnection(connection) {
-        const leaveLane = leave
+        const leaveBoth = leave
         await driver.releaseConnection(connection)
-        leaveLane?.()
+        leaveBoth?.()
       },
       beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
       commitTransaction: (connection) => driver.commitTransaction(connection),
