@@ -17,8 +17,8 @@ import {
 import { channelTermsOf } from './terms.ts'
 
 /**
- * Commands that a service has to receive whatever happens to the order. No decision of the order depends on their arrival, so
- * they are sent until they are handled, and no fact of the order records that.
+ * Commands that a service has to receive whatever happens to the order. They are sent until they are handled, and no fact of the
+ * order records that. If the order needs a result, the receiver reports it.
  */
 export const notificationTypes = [
   'settlement.CancelHold',

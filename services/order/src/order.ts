@@ -15,6 +15,7 @@ import {
   type PlacedOrder,
   outpointKeyOf,
   findPendingSearch,
+  type Acknowledgement,
   acknowledgementKeyOf,
   WATCH_STOPPED,
 } from './state.ts'
@@ -125,7 +126,7 @@ function evolvePlacedOrder(order: PlacedOrder, fact: OrderFact): PlacedOrder {
   }
 }
 
-const addAcknowledgement = (order: PlacedOrder, data: Extract<OrderFact, { type: 'Told' }>['data']): PlacedOrder => ({
+const addAcknowledgement = (order: PlacedOrder, data: Acknowledgement): PlacedOrder => ({
   ...order,
   acknowledged: [...order.acknowledged, acknowledgementKeyOf(data)],
   ...(data.what === 'hold-closed' && { hold: 'closed' as const }),
@@ -223,7 +224,7 @@ function setAcceptedOutpoint(order: PlacedOrder, outpoint: string, attempt: numb
   const { pendingOutpoint } = order
   const { number, attestation } =
     pendingOutpoint?.outpoint === outpoint ? pendingOutpoint : { number: order.outpointCount + 1, attestation: null }
-  // Services that acknowledged an earlier submission of this outpoint are notified again.
+  // The new submission gets a new watch. Earlier versions also recorded acknowledgements of the earlier submission.
   const acknowledged = order.acknowledged.filter((key) => !key.endsWith(` ${outpoint}`) && key !== WATCH_STOPPED)
   return {
     ...order,

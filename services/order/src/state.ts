@@ -71,7 +71,10 @@ export type OrderClosing = {
   readonly blamed: boolean
   readonly by: string | null
 }
-/** The fact `Told`: a service has acknowledged a message (`what`) of the order. `key` distinguishes messages of one kind. */
+/**
+ * The fact `Told`: a hold was refused, or a watch has ended by itself (`what`). Earlier versions recorded the acknowledgement of
+ * every message of the order; `key` distinguishes messages of one kind.
+ */
 export type Acknowledgement = Extract<OrderFact, { type: 'Told' }>['data']
 
 export type PlacedOrder = {
@@ -151,6 +154,6 @@ export const isSeller = (order: PlacedOrder, accountId: string): boolean =>
 export const outpointKeyOf = ({ attempt, outpoint }: { readonly attempt: number; readonly outpoint: string }): string =>
   `${attempt} ${outpoint}`
 
-/** The acknowledged end of the watch. Its key is always 1. */
+/** The recorded end of the watch. Its key is always 1. */
 export const WATCH_STOPPED = 'watch-stopped 1'
 export const acknowledgementKeyOf = ({ what, key }: Acknowledgement): string => `${what} ${key}`

@@ -35,7 +35,7 @@ const HANGING_AFTER_MS = 3 * 60_000
 const HANDLED_KEPT_MS = 60 * 60_000
 const CONCURRENCY = 16
 /** Streams whose handled commands are read together. Fewer than the cached streams, so that none is forgotten before its turn. */
-const GROUP = 256
+const GROUP_SIZE = 256
 const MAX_BATCH = 200
 
 /**
@@ -89,8 +89,8 @@ async function recoverEach(
   isReset: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let from = 0; from < streams.length && !signal.aborted; from += GROUP) {
-    const waiting = streams.slice(from, from + GROUP)
+  for (let from = 0; from < streams.length && !signal.aborted; from += GROUP_SIZE) {
+    const waiting = streams.slice(from, from + GROUP_SIZE)
     await context.handledCommands?.load(waiting)
     const worker = async (): Promise<void> => {
       for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop())
