@@ -1,6 +1,7 @@
 import { splitForStatements } from '@penstock/kernel/statement-sizes.ts'
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
 import type { Views } from '@penstock/ports/views.ts'
+import { createBatchQueue } from '../shared/batch-queue.ts'
 import { type Kysely, type OnConflictBuilder, type Selectable, sql } from 'kysely'
 
 type TimerTable = {
@@ -78,30 +79,23 @@ type Replacement = {
  * changes the deadlines of many streams.
  */
 function createReplacer(db: Kysely<TimerTable>): Timers['replace'] {
-  let waiting: Replacement[] = []
-  let isWriting = false
-
-  async function writeWaiting(): Promise<void> {
-    isWriting = true
-    await Promise.resolve()
-    while (waiting.length > 0) {
-      const batch = waiting
-      waiting = []
+  const queue = createBatchQueue<Replacement>({
+    gather: () => Promise.resolve(),
+    select: (waiting) => ({ batch: waiting, rest: [] }),
+    async run(batch) {
       try {
         await writeReplacements(db, batch)
         for (const { resolve } of batch) resolve()
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-    }
-    isWriting = false
-  }
+    },
+  })
   return (service, stream, timers, revision, previousSteps) =>
     new Promise((resolve, reject) => {
       const rows = timers.map((timer) => ({ ...rowOf({ ...timer, service, stream }), revision }))
       const hasOthers = previousSteps?.some((step) => !timers.some((timer) => timer.step === step)) ?? true
-      waiting.push({ service, stream, revision, rows, hasOthers, resolve, reject })
-      if (!isWriting) void writeWaiting()
+      queue.add({ service, stream, revision, rows, hasOthers, resolve, reject })
     })
 }
 
