@@ -15,6 +15,8 @@ export type RateLimit = {
   readonly ofServiceKey?: { readonly name: string; readonly perMinute: (config: Gateway['config']) => number }
   /** An exceeded use is recorded as a refused authentication. */
   readonly isAuthentication?: true
+  /** Whether the use case refuses every use now, without work. These refusals do not count. */
+  readonly isSuspended?: (gateway: Gateway) => boolean
 }
 
 type RateLimitUse = {

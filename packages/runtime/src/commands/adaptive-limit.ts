@@ -15,6 +15,8 @@ export type AdmittedPurchase = {
 export type AdmissionControl = {
   /** @returns the admitted purchase, or the seconds until a retry if the purchase would not be ready in time */
   enter(): { readonly admitted: AdmittedPurchase } | { readonly busyForSeconds: number }
+  /** Whether `enter` would refuse a purchase now. */
+  isFull(): boolean
 }
 
 /** Interval between two reviews of the limit. A review waits longer while few purchases have completed. */
@@ -69,53 +71,54 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     // A low limit needs fewer completed purchases, so that it recovers from an outage in a shorter time.
     if (overMs < REVIEW_EVERY_MS || (sample.completed < Math.min(MIN_COMPLETED, limit) && overMs < maxQueueMs)) return
     const measured = measure(sample, inFlight, now)
-    const baseMs = base.read(now) ?? 0
-    const maxMs = Math.min(baseMs + maxQueueMs, answerMs / 2)
-    const idleMs = inFlight.size === 0 ? now - lastLeftAt : 0
-    limit = adaptLimit(limit, sample, measured, { baseMs, maxMs, overMs, idleMs })
+    const bounds = computeBounds(base.read(now) ?? 0, answerMs)
+    limit = adaptLimit(limit, sample, measured, { ...bounds, overMs, idleMs: inFlight.size === 0 ? now - lastLeftAt : 0 })
     perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
     sample = startSample(now, inFlight.size, sample.isFull)
     observer.onLimit(limit)
   }
 
   const admitted = (entry: Entry): AdmittedPurchase => {
-    const leave = (): number => {
+    const leave = (): void => {
       inFlight.delete(entry)
       observer.onInFlight(inFlight.size)
       lastLeftAt = clock.monotonicMs()
       review(lastLeftAt)
-      return lastLeftAt
     }
     return {
       reportReady() {
         const isUnderLoad = sample.isFull || sample.wasFull
-        const now = leave()
-        const tookMs = now - entry.since
-        if (entry.isFirst || !isUnderLoad) base.add(now, tookMs)
+        leave()
+        const tookMs = lastLeftAt - entry.since
+        if (entry.isFirst || !isUnderLoad) base.add(lastLeftAt, tookMs)
         sample = { ...sample, quickestMs: Math.min(sample.quickestMs, tookMs), completed: sample.completed + 1 }
       },
       reportLate() {
         leave()
         sample = { ...sample, isLate: true }
       },
-      reportRefused: () => void leave(),
+      reportRefused: leave,
     }
   }
 
+  const isFull = (): boolean => {
+    review(clock.monotonicMs())
+    return inFlight.size + 1 > limit
+  }
+
   return {
+    isFull,
     enter() {
-      const now = clock.monotonicMs()
-      review(now)
-      if (inFlight.size + 1 <= limit) {
-        const entry = { since: now, isFirst: inFlight.size === 0 }
-        inFlight.add(entry)
-        sample = { ...sample, entered: sample.entered + 1, mostInFlight: Math.max(sample.mostInFlight, inFlight.size) }
-        observer.onInFlight(inFlight.size)
-        return { admitted: admitted(entry) }
+      if (isFull()) {
+        sample = { ...sample, isFull: true }
+        observer.onRefused()
+        return { busyForSeconds: retrySeconds(inFlight.size, perSecond) }
       }
-      sample = { ...sample, isFull: true }
-      observer.onRefused()
-      return { busyForSeconds: retrySeconds(inFlight.size, perSecond) }
+      const entry = { since: clock.monotonicMs(), isFirst: inFlight.size === 0 }
+      inFlight.add(entry)
+      sample = { ...sample, entered: sample.entered + 1, mostInFlight: Math.max(sample.mostInFlight, inFlight.size) }
+      observer.onInFlight(inFlight.size)
+      return { admitted: admitted(entry) }
     },
   }
 }
@@ -124,6 +127,11 @@ type Sample = ReturnType<typeof startSample>
 /** The time that a purchase takes alone, and the time that it may take. */
 type Bounds = { readonly baseMs: number; readonly maxMs: number }
 type Measured = ReturnType<typeof measure>
+
+const computeBounds = (baseMs: number, answerMs: number): Bounds => ({
+  baseMs,
+  maxMs: Math.min(baseMs + answerMs / QUEUE_SHARE, answerMs / 2),
+})
 
 function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number) {
   const [oldest] = inFlight

@@ -4,6 +4,8 @@ import { reportInternalError } from '../http/graphql/format-error.ts'
 import type { Mount } from '../http/app.ts'
 import { countUse } from '../rate-limit.ts'
 import type { Gateway } from '../ports.ts'
+import { buyLimit } from '../market/purchase/buy-limit.ts'
+import { isMarketBusy } from '../market/purchase/place-order.ts'
 import { isOrderUnavailable, findStoredOrder } from '../market/read/orders.ts'
 import { toAddressKey } from '../http/client-address.ts'
 import { createRateLimitHeaders } from '../http/too-many-requests.ts'
@@ -72,7 +74,8 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
     if (!body.success) return sendResult(response, malformedRequest(body.error))
     const ip = toAddressKey(request.ip)
     // Counted together with `buy`, because both request a purchase.
-    if (await isRateLimited(gateway, { name: 'buy', ip, perMinute: gateway.config.buyPerMinute }, response)) return
+    const purchases = { name: buyLimit.name, ip, perMinute: buyLimit.perMinute(gateway.config) }
+    if (!isMarketBusy(gateway) && (await isRateLimited(gateway, purchases, response))) return
     const result = await createOrder(gateway, nodeSources, type, body.data, ip)
     // Only the buyer learns the page of its order. Everybody who knows the order's id, like its sellers, reads `get_order`.
     if ('order_id' in result)

@@ -43,6 +43,6 @@ export function makeBusy(
   unused: readonly ('views' | 'records')[] = ['views', 'records'],
 ): void {
   const store = new Proxy({}, { get: (_, name) => assert.fail(`a refused purchase uses ${String(name)} of a store`) })
-  const admission = { enter: () => ({ busyForSeconds }) }
+  const admission = { enter: () => ({ busyForSeconds }), isFull: () => true }
   Object.assign(gateway, { admission, ...Object.fromEntries(unused.map((name) => [name, store])) })
 }

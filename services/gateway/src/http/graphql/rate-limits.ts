@@ -28,7 +28,7 @@ export async function enforceRateLimits(
   const usesByName = new Map<string, LimitedUses>()
   for (const [path, uses] of countFieldsAt(operation, fragments, limitedPaths)) {
     const limit = limitsByPath.get(path)
-    if (!limit) continue
+    if (!limit || limit.isSuspended?.(gateway)) continue
     const limited = describeUses(context, limit)
     const earlier = usesByName.get(limited.name)
     // Different operations of one request count once together if the limit counts requests.

@@ -57,6 +57,9 @@ const ACCOUNT_DELETED = {
 /** An operator has to make space. */
 const NO_SPACE_RETRY_SECONDS = 60
 
+/** Whether `placeOrder` refuses every order as busy now. */
+export const isMarketBusy = ({ admission, hasSpaceForOrders }: Gateway): boolean => !hasSpaceForOrders() || admission.isFull()
+
 type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
 
 /**

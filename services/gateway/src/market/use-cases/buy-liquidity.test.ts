@@ -208,6 +208,18 @@ test('a busy market refuses a purchase at once, sends no command and stores noth
   assert.match(malformed.errors?.[0]?.message ?? '', /^usd_cents must be/)
 })
 
+test('a purchase that a busy market refuses does not count for the limit of its address', async () => {
+  Object.assign(market.gateway.config, { buyPerMinute: 1 })
+  const { admission } = market.gateway
+  makeBusy(market, 7, [])
+  for (let n = 0; n < 3; n++)
+    assert.match((await market.gql(BUY, { input })).errors?.[0]?.message ?? '', /^The market is busy/)
+  Object.assign(market.gateway, { admission })
+  const [first, second] = [await market.gql(BUY, { input }), await market.gql(BUY, { input })]
+  assert.deepEqual([first.status, first.errors], [200, undefined])
+  assert.equal(second.status, 429)
+})
+
 test('a market without space for new orders refuses a purchase as a busy market does', async () => {
   Object.assign(market.gateway, { hasSpaceForOrders: () => false })
   const { errors } = await market.gql(BUY, { input })
@@ -222,7 +234,7 @@ test('each purchase reports to the admission control whether it was ready, late 
     reportLate: () => void reports.push('late'),
     reportRefused: () => void reports.push('refused'),
   }
-  const admission = { enter: () => ({ admitted }) }
+  const admission = { enter: () => ({ admitted }), isFull: () => false }
   Object.assign(market.gateway, { admission })
   await market.gql(BUY, { input })
   market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells.' }))
