@@ -44,18 +44,6 @@ function run({ workMs, perSecond, endMs }: Load): readonly Purchase[] {
   return purchases
 }
 
-test('a full limit is full for those who ask before they enter, and a question counts as no refusal', () => {
-  let refusals = 0
-  const observer = { onInFlight: () => {}, onLimit: () => {}, onRefused: () => void refusals++ }
-  const admission = createAdaptiveLimit({ monotonicMs: () => 0 }, ANSWER_MS, observer)
-  let entry = admission.enter()
-  for (; 'admitted' in entry && !admission.isFull(); entry = admission.enter());
-  assert.deepEqual([refusals, 'admitted' in entry], [0, true])
-  assert.ok('busyForSeconds' in admission.enter())
-  if ('admitted' in entry) entry.admitted.reportReady()
-  assert.equal(admission.isFull(), false)
-})
-
 const ready = (all: readonly Purchase[]): readonly Purchase[] => all.filter(({ outcome }) => outcome === 'ready')
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 const between = (all: readonly Purchase[], from: number, to: number) => all.filter(({ at }) => at >= from && at < to)
@@ -285,4 +273,16 @@ test.each([
   const { ready: readyCount, late } = runPaidFirst({ purchaseMs: 100, paidMs, perSecond })
   assert.ok(late <= readyCount * lateShare, `${late} are late, and ${readyCount} are ready`)
   assert.ok(readyCount > (0.9 * 240_000) / (100 + paidMs), `${readyCount} are ready`)
+})
+
+test('a full limit is full for those who ask before they enter, and a question counts as no refusal', () => {
+  let refusals = 0
+  const observer = { onInFlight: () => {}, onLimit: () => {}, onRefused: () => void refusals++ }
+  const admission = createAdaptiveLimit({ monotonicMs: () => 0 }, ANSWER_MS, observer)
+  let entry = admission.enter()
+  for (; 'admitted' in entry && !admission.isFull(); entry = admission.enter());
+  assert.deepEqual([refusals, 'admitted' in entry], [0, true])
+  assert.ok('busyForSeconds' in admission.enter())
+  if ('admitted' in entry) entry.admitted.reportReady()
+  assert.equal(admission.isFull(), false)
 })

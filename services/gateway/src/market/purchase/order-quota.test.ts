@@ -1,4 +1,5 @@
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import { hasLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
 import {
@@ -28,6 +29,26 @@ test('of twenty concurrent claims exactly five succeed if the limit is five', as
   assert.equal(outcomes.filter((refusal) => refusal === undefined).length, 5)
   assert.match(outcomes.find((refusal) => refusal !== undefined) ?? '', /5 unpaid or unfinished orders from your address/)
   assert.equal(await claim(99, '192.0.2.2'), undefined)
+})
+
+test('a purchase yields to other work while it waits for its place', async () => {
+  market = await openWithLimits({})
+  market.respondWith(answerWithOrders(market))
+  const priorities: boolean[] = []
+  const { views } = market.gateway
+  const db = views.db.withPlugin({
+    transformQuery({ node }) {
+      if (JSON.stringify(node).includes('gateway_slot_locks')) priorities.push(hasLowPriority())
+      return node
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  })
+  Object.assign(market.gateway, { views: { ...views, db } })
+  const answer = await market.gql(
+    `mutation { liquidity { buy(input: { connection_uri: "${BUYER_URI}", usd_cents: "500" }) { order { transaction_id } } } }`,
+  )
+  assert.equal(answer.errors, undefined)
+  assert.deepEqual(new Set(priorities), new Set([true]))
 })
 
 test('the limit of a destination counts the orders of every caller, and an ended order frees its slot', async () => {

@@ -1,4 +1,5 @@
 import { command } from '@penstock/kernel/process.ts'
+import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
@@ -106,7 +107,9 @@ async function place(gateway: Gateway, request: PreparedRequest): Promise<PlaceO
   const { pubkey } = quoteRequest.destination
   const owner = await findNodeOwner(gateway.views, pubkey)
   const ownerId = owner?.account_id === quoteRequest.buyer.accountId ? owner.account_id : undefined
-  const limitMessage = await claimQuota(gateway, { orderId, ip, destination: pubkey, ownerId })
+  const claim = { orderId, ip, destination: pubkey, ownerId }
+  // Claims for one node wait for each other, and each occupies a connection meanwhile.
+  const limitMessage = await runWithLowPriority(() => claimQuota(gateway, claim))
   if (limitMessage !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: limitMessage }
   const commandId = gateway.ids.uuid()
   const notAfter = toWallClock(gateway.clock, until)

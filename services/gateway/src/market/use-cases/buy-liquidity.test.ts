@@ -212,8 +212,7 @@ test('a purchase that a busy market refuses does not count for the limit of its 
   Object.assign(market.gateway.config, { buyPerMinute: 1 })
   const { admission } = market.gateway
   makeBusy(market, 7, [])
-  for (let n = 0; n < 3; n++)
-    assert.match((await market.gql(BUY, { input })).errors?.[0]?.message ?? '', /^The market is busy/)
+  for (let n = 0; n < 3; n++) assert.match((await market.gql(BUY, { input })).errors?.[0]?.message ?? '', /^The market is busy/)
   Object.assign(market.gateway, { admission })
   const [first, second] = [await market.gql(BUY, { input }), await market.gql(BUY, { input })]
   assert.deepEqual([first.status, first.errors], [200, undefined])
