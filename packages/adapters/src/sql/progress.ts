@@ -14,7 +14,7 @@ const NOTES_PER_INSERT = 1000
  * Stores the progress of consumers in the views' database. Positions are numbers here, because a log has fewer than 2^53 events.
  */
 export async function sqlProgress(views: Views): Promise<ConsumerProgress> {
-  await views.migrate('progress', [createTables, addNotes])
+  await views.migrate('progress', [createTables, addNotes, dropPositionIndex])
   const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
 
   return {
@@ -96,3 +96,7 @@ const addNotes = (db: Views['db']): Promise<void> =>
     .addColumn('position', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('progress_notes_key', ['consumer', 'position'])
     .execute()
+
+/** No query reads it, and each handled event changed it. */
+const dropPositionIndex = (db: Views['db']): Promise<void> =>
+  db.schema.dropIndex('progress_streams_by_position').ifExists().execute()
