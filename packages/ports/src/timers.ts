@@ -31,6 +31,6 @@ export interface Timers {
   due(service: string, now: number, height: number | undefined, max: number): Promise<readonly DueTimer[]>
   /** Removes a timer after its command was sent. A timer that was replaced meanwhile stays. */
   markFired(timer: DueTimer): Promise<void>
-  /** All timers, soonest first, for operators and the watchdog. */
+  /** All timers, soonest first. */
   list(max: number): Promise<readonly DueTimer[]>
 }

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import type { BusMessage } from '@penstock/ports/bus.ts'
+import { deriveMessageSpanId } from '@penstock/runtime/observability/trace-ids.ts'
 import type { IHeaders } from 'kafkajs'
 
 /** Our headers that have a standard CloudEvents attribute. */
@@ -57,4 +57,4 @@ export function fromCloudEvent(headers: IHeaders): { readonly id: string; readon
 
 /** Derives a W3C `traceparent` from the trace of an order. A publisher with a span of its own sets the header itself. */
 const buildTraceParent = (trace: string, id: string): string | undefined =>
-  /^[0-9a-f]{32}$/.test(trace) ? `00-${trace}-${hash('sha256', id).slice(0, 16)}-01` : undefined
+  /^[0-9a-f]{32}$/.test(trace) ? `00-${trace}-${deriveMessageSpanId(id)}-01` : undefined

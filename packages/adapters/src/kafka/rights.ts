@@ -1,4 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
+import { commandTopic, eventTopic, republishTopic } from '@penstock/runtime/commands/messages.ts'
 import kafkajs, { type AclEntry, type Admin } from 'kafkajs'
 import { systemClock } from '../system/clock.ts'
 import { briefRetry, type KafkaClientOptions, createKafkaClient } from './client.ts'
@@ -32,11 +33,11 @@ type Right = Pick<AclEntry, 'resourceType' | 'resourceName' | 'resourcePatternTy
 type PermissionsWithSenders = BusPermissions & { readonly senders: readonly string[] }
 
 const commandsOf = ({ service, senders }: PermissionsWithSenders): readonly string[] =>
-  senders.map((sender) => `${service}.commands.${sender}`)
+  senders.map((sender) => commandTopic(service, sender))
 const topicsOf = (part: PermissionsWithSenders): readonly string[] => [
-  `${part.service}.events`,
+  eventTopic(part.service),
   ...commandsOf(part),
-  `${part.service}.republish`,
+  republishTopic(part.service),
 ]
 
 /**
@@ -110,14 +111,14 @@ function rightsOf(prefix: string, part: PermissionsWithSenders): readonly Right[
   const { LITERAL, PREFIXED } = ResourcePatternTypes
   const ownRights = [
     ...topicsOf(part).flatMap((name) => [topic(name, CREATE), topic(name, DESCRIBE)]),
-    topic(`${service}.events`, WRITE),
+    topic(eventTopic(service), WRITE),
     ...commandsOf(part).map((name) => topic(name, READ)),
-    topic(`${service}.republish`, READ),
+    topic(republishTopic(service), READ),
   ]
   return [
     ...(mayAppend ? ownRights : []),
-    ...follows.flatMap((owner) => [topic(`${owner}.events`, READ), topic(`${owner}.republish`, WRITE)]),
-    ...commands.map((owner) => topic(`${owner}.commands.${service}`, WRITE)),
+    ...follows.flatMap((owner) => [topic(eventTopic(owner), READ), topic(republishTopic(owner), WRITE)]),
+    ...commands.map((owner) => topic(commandTopic(owner, service), WRITE)),
     ...(mayAppend || follows.length > 0 ? [group(service, LITERAL), group(`${service}.`, PREFIXED)] : []),
   ]
 }

@@ -1,6 +1,7 @@
 import type { HandlerResult, Subscription } from '@penstock/ports/bus.ts'
 import { type AsideListener, type MessageHandler, createHandlerRegistry } from './handler-registry.ts'
-import { createMessageSemaphores, type Semaphore } from './message-semaphores.ts'
+import type { Semaphore } from '@penstock/kernel/semaphore.ts'
+import { createMessageSemaphores } from './message-semaphores.ts'
 import type { KeyQueueSource, SequencedMessage } from './key-queue-source.ts'
 import { type KeyQueue, createKeyQueues } from './key-queues.ts'
 import { createPagedReader } from './paged-reader.ts'

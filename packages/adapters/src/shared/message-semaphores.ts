@@ -1,7 +1,5 @@
 import type { BusMessage, Subscription } from '@penstock/ports/bus.ts'
-import { createSemaphore } from '@penstock/kernel/semaphore.ts'
-
-export type Semaphore = ReturnType<typeof createSemaphore>
+import { createSemaphore, type Semaphore } from '@penstock/kernel/semaphore.ts'
 
 /** Handler slots. Low-priority messages have slots of their own, so that they never delay other messages. */
 export function createMessageSemaphores(concurrency: number, isLowPriority: NonNullable<Subscription['isLowPriority']>) {

@@ -1,6 +1,6 @@
 import { computeBackoffMs, type RandomSource } from '@penstock/kernel/backoff.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { Semaphore } from './message-semaphores.ts'
+import type { Semaphore } from '@penstock/kernel/semaphore.ts'
 
 export type RetryOptions = {
   readonly clock: Clock

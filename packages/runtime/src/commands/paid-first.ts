@@ -1,4 +1,4 @@
-import { contracts } from '@penstock/contracts/contracts.ts'
+import { findContract } from '@penstock/contracts/contracts.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { runWithLowPriority, runWithRegularPriority } from './low-priority.ts'
@@ -50,5 +50,4 @@ export function paidFirstOf(bus: Bus, clock: Pick<Clock, 'sleep'>): PaidPriority
 }
 
 /** @param category an unknown category, as of a newer release, counts as paid @param type the type of a fact or command */
-export const isUnpaid = (category: string, type: string): boolean =>
-  contracts.find((contract) => contract.category === category)?.unpaid?.includes(type) ?? false
+export const isUnpaid = (category: string, type: string): boolean => findContract(category)?.unpaid?.includes(type) ?? false

@@ -1,6 +1,5 @@
-import { createSemaphore } from '@penstock/kernel/semaphore.ts'
+import { createSemaphore, type Semaphore } from '@penstock/kernel/semaphore.ts'
 
-type Semaphore = ReturnType<typeof createSemaphore>
 type Lane = { readonly semaphore: Semaphore; runs: number }
 
 /** Maximum concurrent runs per effect name. Calls that never end must not delay other effects, such as a cancel. */

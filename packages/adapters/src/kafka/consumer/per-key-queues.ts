@@ -1,4 +1,4 @@
-import type { Semaphore } from '../../shared/message-semaphores.ts'
+import type { Semaphore } from '@penstock/kernel/semaphore.ts'
 import type { ReceivedMessage } from './to-bus-message.ts'
 import type { InFlightOffsets } from './in-flight-offsets.ts'
 
