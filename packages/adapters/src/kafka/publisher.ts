@@ -1,5 +1,6 @@
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
 import type { RandomSource } from '@penstock/kernel/backoff.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Kafka, type Message, type PartitionMetadata, Partitioners, type Producer } from 'kafkajs'
@@ -28,7 +29,7 @@ const RETRIES = 5
  * their order.
  */
 export function createPublisher(kafka: Kafka, topics: TopicManager, options: PublisherOptions) {
-  const { clock, source, timeoutMs, isLowPriority } = options
+  const { clock, source, isLowPriority } = options
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     metadataMaxAge: METADATA_MAX_AGE_MS,
@@ -57,7 +58,7 @@ export function createPublisher(kafka: Kafka, topics: TopicManager, options: Pub
       if (messages.length === 0) return
       const startedMs = clock.monotonicMs()
       const storeMessages = async (): Promise<void> => {
-        const partitions = await withDeadline(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
+        const partitions = await findPartitions(topics, topic, options)
         await outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
       }
       await recordPublish(topic, messages.length, storeMessages, () => (clock.monotonicMs() - startedMs) / 1000)
@@ -87,18 +88,9 @@ function createSender(producer: Producer): (topic: string, entries: readonly Out
   }
 }
 
-async function withDeadline<T>(call: Promise<T>, timeoutMs: number, clock: Clock, faultMessage: string): Promise<T> {
-  const finished = new AbortController()
-  const timeout = clock.sleep(timeoutMs, finished.signal).then(() => {
-    throw new Fault(faultMessage)
+/** @throws Fault with the name of the topic */
+const findPartitions = (topics: TopicManager, topic: string, { clock, timeoutMs }: PublisherOptions) =>
+  withTimeout(clock, timeoutMs, topics.ensure(topic)).catch((error: unknown) => {
+    if (error instanceof Bug) throw error
+    throw new Fault(`topic ${topic} could not be looked up: ${String(error)}`)
   })
-  timeout.catch(() => {})
-  try {
-    return await Promise.race([call, timeout])
-  } catch (error) {
-    if (error instanceof Fault || error instanceof Bug) throw error
-    throw new Fault(`${faultMessage}: ${String(error)}`)
-  } finally {
-    finished.abort()
-  }
-}
