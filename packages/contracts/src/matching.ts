@@ -165,7 +165,7 @@ export const orderRequirements = z.strictObject({
 })
 export type OrderRequirements = z.output<typeof orderRequirements>
 
-/** Counts an order's release requests for one attempt. Each request is answered once. */
+/** Counts an order's release requests for one attempt. Each request is recorded once. */
 const requestNumber = z.int().positive()
 /** The last release request before the seller's capacity is requested again. 0: from a version that did not count. */
 const lastRequestNumber = z.int().nonnegative()

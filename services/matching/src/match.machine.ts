@@ -1,6 +1,6 @@
 import { createMachine } from 'xstate'
 
-/** One attempt of a match. Facts that keep the status only answer the order, except CandidateLost. */
+/** One attempt of a match. */
 export const matchMachine = createMachine({
   id: 'attempt',
   initial: 'NONE',

@@ -8,7 +8,7 @@ import { createHandledCommandsTable } from './handled-commands.ts'
 
 /**
  * The open streams: their process has not ended, so a restart has to check them. The table is an index over the service's
- * own streams. The relay saves it together with its position, so that the table can be dropped and rebuilt from the log.
+ * own streams. The relay saves it together with its position. So the relay rebuilds it if both are deleted, but not the table alone.
  */
 type OpenStreamsTable = {
   unfinished_streams: {
