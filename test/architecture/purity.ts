@@ -48,12 +48,12 @@ function suggestDomainFix(path: string, specifier: string, isTypeOnly: boolean):
     imported === 'kernel' ||
     imported === 'bitcoin' ||
     imported === 'market' ||
-    specifier === '@penstock/channel-proof/judge.ts' ||
+    ['@penstock/channel-proof/judge.ts', '@penstock/channel-proof/parse-evidence.ts'].includes(specifier) ||
     specifier === '@penstock/runtime/lifecycle/lifecycle.ts' ||
     specifier === '@penstock/runtime/commands/enriched-command.ts'
   )
     return undefined
-  return 'a domain file imports kernel, bitcoin, market, channel-proof/judge.ts, runtime/lifecycle/lifecycle.ts, runtime/commands/enriched-command.ts, types of contracts, and its lifecycles and heights; put I/O into effects*.ts or service.ts'
+  return 'a domain file imports kernel, bitcoin, market, channel-proof/{judge,parse-evidence}.ts, runtime/lifecycle/lifecycle.ts, runtime/commands/enriched-command.ts, types of contracts, and its lifecycles and heights; put I/O into effects*.ts or service.ts'
 }
 
 /** Lifecycles and heights are tables and pure functions, which domain files of several services use. */

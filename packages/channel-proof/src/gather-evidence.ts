@@ -8,6 +8,7 @@ import type { Chain, ChainOutput } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Graph, GraphChannel, Lightning, Messages, ProbeOutcome } from '@penstock/ports/lightning.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
+import { parseAttestation } from './parse-evidence.ts'
 
 /** The amount of a probe: small enough for every channel, and large enough for the smallest HTLC that nodes forward. */
 const PROBE_MSAT = 1000n
@@ -79,15 +80,6 @@ function toGraphData(
   return { capacitySat: `${capacitySat}`, nodes: [...nodes], shortChannelId, ...(sellerFees && { sellerFees }) }
 }
 
-const toSignedText = ({ fundingKeys, ...attestation }: AttestationData): string =>
-  formatChannelAttestation({
-    ...attestation,
-    ...(fundingKeys && { fundingKeys }),
-    capacitySat: BigInt(attestation.capacitySat),
-    pushSat: BigInt(attestation.pushSat),
-    reserveSat: BigInt(attestation.reserveSat),
-  })
-
 /** Caches signers by a hash of signature and text, because every block checks the same attestation again. */
 const signerCache = new WeakMap<Messages, Map<string, string | undefined>>()
 const SIGNER_CACHE_SIZE = 10_000
@@ -95,7 +87,7 @@ const SIGNER_CACHE_SIZE = 10_000
 async function recoverSigner(messages: Messages, attestation: AttestationData): Promise<string | undefined> {
   const known = signerCache.get(messages) ?? new Map<string, string | undefined>()
   signerCache.set(messages, known)
-  const text = toSignedText(attestation)
+  const text = formatChannelAttestation(parseAttestation(attestation))
   const key = hash('sha256', `${attestation.signature}\n${text}`)
   if (known.has(key)) return known.get(key)
   const signer = await messages.recover(text, attestation.signature)

@@ -1,3 +1,4 @@
+import { parseEvidence } from '@penstock/channel-proof/parse-evidence.ts'
 import { judgeChannel } from '@penstock/channel-proof/judge.ts'
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
@@ -5,7 +6,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { channelDecider, type EnrichedChannelCommand } from './channel.decide.ts'
 import type { WatchedChannel } from './channel.ts'
-import { toEvidence } from './evidence.ts'
 
 const FUNDING = 'aa'.repeat(32)
 const CLOSE = 'cc'.repeat(32)
@@ -139,7 +139,7 @@ function expectAgreement({ state }: Run, evidence: EvidenceData, added: readonly
     default:
       break
   }
-  const verdict = judgeChannel({ ...terms, capacitySat: 1_000_000n }, toEvidence(evidence), { lastHeight: false })
+  const verdict = judgeChannel({ ...terms, capacitySat: 1_000_000n }, parseEvidence(evidence), { lastHeight: false })
   for (const fact of added) {
     if (fact.type === 'FundingLost') expect(output?.height ?? null).toBeNull()
     if (fact.type === 'ChannelInvalid') expect(verdict.verdict).toBe(fact.data.code === 'spent' ? 'spent' : 'wrong')

@@ -1,9 +1,9 @@
+import { parseEvidence } from '@penstock/channel-proof/parse-evidence.ts'
 import { judgeChannel } from '@penstock/channel-proof/judge.ts'
 import { formatShortChannelId, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
 import type { WatchedChannel, LeasedChannel, ChainLocation, ChannelWatch } from './channel.ts'
-import { toEvidence } from './evidence.ts'
 
 /** The evidence of the chain and of our node about the watched outpoint, at one tip. */
 export type Observation = Extract<ChannelCommand, { readonly type: 'Observe' }>['data']
@@ -124,13 +124,13 @@ function classifyRequiredDepth(
 /** Records only the peer proof, so one confirmation is enough (`lastHeight: true`). Settlement judges the channel itself. */
 function classifyProof({ isProven, watch }: ConfirmedChannel, { outpoint, evidence }: Observation): NextFact {
   if (isProven) return null
-  const verdict = judgeChannel(watch.terms, toEvidence(evidence), { lastHeight: true })
+  const verdict = judgeChannel(watch.terms, parseEvidence(evidence), { lastHeight: true })
   if (verdict.verdict !== 'valid' || !verdict.peer) return null
   return { type: 'ChannelProven', v: 1, data: { outpoint, peer: verdict.peer, tipHeight: evidence.tipHeight } }
 }
 
 function classifyFault({ terms, outpointNumber }: ChannelWatch, { outpoint, evidence }: Observation): NextFact {
-  const verdict = judgeChannel(terms, toEvidence(evidence), { lastHeight: false })
+  const verdict = judgeChannel(terms, parseEvidence(evidence), { lastHeight: false })
   if (verdict.verdict !== 'wrong' && verdict.verdict !== 'spent') return null
   const { sentence: reason } = verdict
   const code = verdict.verdict === 'spent' ? 'spent' : verdict.reason

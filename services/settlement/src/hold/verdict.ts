@@ -1,4 +1,5 @@
-import { type ChannelEvidence, judgeChannel, type ChannelVerdict } from '@penstock/channel-proof/judge.ts'
+import { judgeChannel, type ChannelVerdict } from '@penstock/channel-proof/judge.ts'
+import { parseEvidence } from '@penstock/channel-proof/parse-evidence.ts'
 import type { EvidenceData, PeerProof } from '@penstock/contracts/settlement.ts'
 import type { ChannelTermsData } from '@penstock/contracts/shapes.ts'
 import type { Hold } from './hold.ts'
@@ -7,27 +8,7 @@ type JudgeOptions = { readonly lastHeight: boolean; readonly recorded?: PeerProo
 
 /** Judges evidence in the form that messages use, with amounts as text. */
 export const judgeEvidence = (terms: ChannelTermsData, evidence: EvidenceData, options: JudgeOptions): ChannelVerdict =>
-  judgeChannel({ ...terms, capacitySat: BigInt(terms.capacitySat) }, toEvidence(evidence), options)
-
-function toEvidence({ output, attestation, attestationSigner, graph, ...rest }: EvidenceData): ChannelEvidence {
-  return {
-    ...rest,
-    output: output && { ...output, valueSat: BigInt(output.valueSat) },
-    graph: graph && { ...graph, capacitySat: BigInt(graph.capacitySat) },
-    ...(attestation && attestationSigner && { attestation: toAttestation(attestation), attestationSigner }),
-  }
-}
-
-const toAttestation = ({
-  fundingKeys,
-  ...attestation
-}: NonNullable<EvidenceData['attestation']>): NonNullable<ChannelEvidence['attestation']> => ({
-  ...attestation,
-  ...(fundingKeys && { fundingKeys }),
-  capacitySat: BigInt(attestation.capacitySat),
-  pushSat: BigInt(attestation.pushSat),
-  reserveSat: BigInt(attestation.reserveSat),
-})
+  judgeChannel({ ...terms, capacitySat: BigInt(terms.capacitySat) }, parseEvidence(evidence), options)
 
 /** Confirmations of the funding transaction; 0 while it is in no block. */
 export const countConfirmations = ({ output, tipHeight }: EvidenceData): number =>
