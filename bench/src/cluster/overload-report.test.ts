@@ -23,6 +23,7 @@ const createLoad = (factor: number, change: Partial<OverloadResult> = {}): Overl
 /** Creates a report that meets every goal at its limit. */
 const createReport = (heaviest: Partial<OverloadResult> = {}, change: Partial<OverloadReport> = {}): OverloadReport => ({
   capacityPerSecond: 2,
+  loadSeconds: 130,
   loads: [createLoad(0.5), createLoad(1), createLoad(2), createLoad(4, { goodput: 1.6, ...heaviest })],
   cpu: {
     idle: {

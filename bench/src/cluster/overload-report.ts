@@ -136,11 +136,11 @@ function renderCpu({ cpu }: OverloadReport): string {
 
 /** Renders the last part of the page. `--overload` replaces only this part, so the part has its own date. */
 export function renderOverload(report: OverloadReport, now = new Date()): string {
-  const { capacityPerSecond, cpu } = report
+  const { capacityPerSecond, loadSeconds, cpu } = report
   const seconds = (ms: number): number => Math.round(ms / 1000)
   return [
     OVERLOAD_HEADING,
-    `Measured on ${now.toISOString().slice(0, 10)}; \`npm run bench:cluster -- --overload --write\` measures only this part. The cluster has one replica of each service, and a block each second. Eight buyers each pay as soon as they have an invoice, and then buy again. The capacity is the rate at which the cluster sells channels to them: ${capacityPerSecond.toFixed(2)} per second. Then an open loop places orders at multiples of the capacity, for 40 s each. In the table, \`times\` is the multiple of the capacity, and \`due\` is the number of orders that the loop had to place. All times count from the moment at which an order or a query was due.`,
+    `Measured on ${now.toISOString().slice(0, 10)}; \`npm run bench:cluster -- --overload --write\` measures only this part. The cluster has one replica of each service, and a block each second. Eight buyers each pay as soon as they have an invoice, and then buy again. The capacity is the rate at which the cluster sells channels to them: ${capacityPerSecond.toFixed(2)} per second. Then an open loop places orders at multiples of the capacity, for ${loadSeconds} s each. In the table, \`times\` is the multiple of the capacity, and \`due\` is the number of orders that the loop had to place. All times count from the moment at which an order or a query was due.`,
     renderLoads(report),
     '![Sales, refusals and latencies by the multiple of the capacity](images/overload.svg)',
     'After the heaviest load, one buyer asks for an invoice each second and never pays. The market has recovered with the first of five orders in a row that each get their invoice in less than twice the p50 of the lightest load.',

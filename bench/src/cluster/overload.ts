@@ -37,6 +37,8 @@ export type OverloadResult = CurveLoad & {
 
 export type OverloadReport = {
   readonly capacityPerSecond: number
+  /** Duration of each load. */
+  readonly loadSeconds: number
   readonly loads: readonly OverloadResult[]
   /** The CPU of the lightest load. */
   readonly cpu: CpuReport
@@ -85,7 +87,7 @@ export async function measureOverload(cluster: TestCluster, size: OverloadSize):
   const settings = createLoadSettings(capacityPerSecond * HEAVIEST, size.seconds)
   const { outcome, recoveryMs } = await overloadAndRecover(cluster, settings, lightest.buyP50Ms ?? 0)
   addLoad(HEAVIEST, outcome)
-  return { capacityPerSecond, loads, cpu, recoveryMs }
+  return { capacityPerSecond, loadSeconds: size.seconds, loads, cpu, recoveryMs }
 }
 
 /** Sells at the capacity and at half of it, for a profile of the functions that a sale needs. */
