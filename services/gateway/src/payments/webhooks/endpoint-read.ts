@@ -36,6 +36,17 @@ export const hasEndpoint = async (views: Db, environmentId: string, id: string):
     .where('deleted', '=', 0)
     .executeTakeFirst()) !== undefined
 
+/** Whether an environment has so many endpoints or more. */
+export const hasEndpoints = async (views: Db, environmentId: string, count: number): Promise<boolean> =>
+  (await withEndpointTables(views)
+    .selectFrom('gateway_endpoints')
+    .select('id')
+    .where('environment_id', '=', environmentId)
+    .where('deleted', '=', 0)
+    .limit(1)
+    .offset(count - 1)
+    .executeTakeFirst()) !== undefined
+
 /** Lists the endpoints that the caller sees, newest first. @param environmentId undefined lists those of all environments */
 export async function listEndpoints(
   views: Db,

@@ -5,6 +5,7 @@ import { NOW } from '../../gateway-harness.fixture.ts'
 import { codeOf } from '../keys/service-keys.fixture.ts'
 import { FOREIGN_TEAM } from '../payments.fixture.ts'
 import { OVERLAP_END } from './decide-endpoint.fixture.ts'
+import { withEndpointTables } from './tables.ts'
 import {
   CREATE,
   type CreatedEndpoint,
@@ -68,6 +69,20 @@ describe('webhook_endpoint.create', () => {
       for (const type of transactionEventTypes) assert.ok(answer.errors?.[0]?.message.includes(type), type)
     }
     assert.deepEqual(market.listSent('CreateEndpoint'), [])
+  })
+  test('refuses the fifty-first endpoint of an environment until another is deleted', async () => {
+    const { id } = await market.create()
+    const endpoints = withEndpointTables(market.harness.gateway.views)
+    const row = await endpoints.selectFrom('gateway_endpoints').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const copies = Array.from({ length: 49 }, (_, n) => ({ ...row, id: `copy-${n}` }))
+    await endpoints.insertInto('gateway_endpoints').values(copies).execute()
+    const input = { environment_id: market.environmentId, url: HOOK_URL }
+    const { errors } = await market.gql(CREATE, { input })
+    assert.equal(errors?.[0]?.message, 'An environment has at most 50 webhook endpoints. Delete one first.')
+    const second = (await market.createSandbox('second')).environmentId
+    await market.create({ environment_id: second })
+    await remove(id)
+    await market.create()
   })
   test('deletes the stored texts of a refused endpoint', async () => {
     market.refuseCommands()
