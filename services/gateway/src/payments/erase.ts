@@ -5,11 +5,13 @@ import type { Views } from '@penstock/ports/views.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { PrunePorts } from '../area.ts'
 import type { ServiceKeyTables } from './keys/tables.ts'
+import type { EndpointTables } from './webhooks/tables.ts'
 import { type ErasureTables, withPaymentsTables } from './views/tables.ts'
 import type { TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 
 type Db = Pick<Views, 'db'>
 type Erasure = ErasureTables['gateway_payments_erasures']
+type ContentErasure = Erasure & { readonly kind: 'environment' | 'wallet' }
 
 /** A transaction that was in progress when its wallet was deleted appears in the read model well within this time. */
 const LATE_ROW_WINDOW_MS = DAY_MS
@@ -17,9 +19,9 @@ const PASS_INTERVAL_MS = DAY_MS
 const PAGE_SIZE = 500
 
 /**
- * Erases the texts of deleted environments and wallets, with a pass a day for each of them. The texts of an open transaction
- * stay until the transaction has ended. The last pass is the first without an open transaction a day after the deletion.
- * Repeating a pass is harmless.
+ * Erases the texts of deleted environments and wallets, with a pass a day for each of them. An environment's texts include the
+ * URLs and secrets of its webhook endpoints. The texts of an open transaction stay until the transaction has ended. The last
+ * pass is the first without an open transaction a day after the deletion. Repeating a pass is harmless.
  */
 export async function eraseDeletedContent(gateway: PrunePorts): Promise<void> {
   const due = withErasureTables(gateway.views)
@@ -28,10 +30,19 @@ export async function eraseDeletedContent(gateway: PrunePorts): Promise<void> {
     .where('due_at', '<=', gateway.clock.now())
     .limit(PAGE_SIZE)
   for (let erasures = await due.execute(); erasures.length > 0; erasures = await due.execute())
-    for (const erasure of erasures) await eraseContent(gateway, erasure)
+    for (const erasure of erasures)
+      if (isContent(erasure)) await eraseContent(gateway, erasure)
+      else await eraseRecord(gateway, erasure)
 }
 
-async function eraseContent({ views, records, clock }: PrunePorts, erasure: Erasure): Promise<void> {
+const isContent = (erasure: Erasure): erasure is ContentErasure => erasure.kind !== 'record'
+
+async function eraseRecord({ views, records }: PrunePorts, { id }: Erasure): Promise<void> {
+  await records.delete(id)
+  await withErasureTables(views).deleteFrom('gateway_payments_erasures').where('id', '=', id).execute()
+}
+
+async function eraseContent({ views, records, clock }: PrunePorts, erasure: ContentErasure): Promise<void> {
   const now = clock.now()
   // This check precedes the reading of the texts, so the pass also finds a transaction that ends meanwhile.
   const isLast = erasure.at < now - LATE_ROW_WINDOW_MS && !(await hasOpenTransaction(views, erasure))
@@ -66,20 +77,21 @@ export async function deleteEnvironments(
   return isFound
 }
 
-const withErasureTables = (views: Db) => withPaymentsTables(views).$extendTables<ErasureTables & ServiceKeyTables>()
+const withErasureTables = (views: Db) =>
+  withPaymentsTables(views).$extendTables<ErasureTables & ServiceKeyTables & EndpointTables>()
 
-const selectTransactions = (views: Db, { kind, id }: Erasure) =>
+const selectTransactions = (views: Db, { kind, id }: ContentErasure) =>
   withPaymentsTables(views)
     .selectFrom('gateway_transactions')
     .where(kind === 'wallet' ? 'wallet_id' : 'environment_id', '=', id)
 
-async function hasOpenTransaction(views: Db, erasure: Erasure): Promise<boolean> {
+async function hasOpenTransaction(views: Db, erasure: ContentErasure): Promise<boolean> {
   const open = await selectTransactions(views, erasure).select('id').where('status', '=', 'PENDING').limit(1).executeTakeFirst()
   return open !== undefined
 }
 
 /** Yields the ids of the records with the texts of deleted content, without those of open transactions. */
-async function* readTextRecords(views: Db, erasure: Erasure): AsyncGenerator<readonly string[]> {
+async function* readTextRecords(views: Db, erasure: ContentErasure): AsyncGenerator<readonly string[]> {
   const { kind, id } = erasure
   const db = withErasureTables(views)
   const columns = ['id', 'created_at', 'name_record'] as const
@@ -89,12 +101,24 @@ async function* readTextRecords(views: Db, erasure: Erasure): AsyncGenerator<rea
     yield* readNames(db.selectFrom('gateway_environments').select(columns).where('id', '=', id))
     yield* readNames(wallets.where('environment_id', '=', id))
     yield* readNames(db.selectFrom('gateway_service_keys').select(columns).where('environment_id', '=', id))
+    yield* readEndpointRecords(views, id)
   }
   // A duplicate of a send has no status, and has ended.
   const ended = selectTransactions(views, erasure).where(isEnded)
   for await (const page of readPages(ended.select(['id', 'created_at', 'view'])))
     // The projection writes the view from this type.
     yield page.map(({ view }) => (JSON.parse(view) as TransactionView).textRecord)
+}
+
+/** Yields the ids of the URLs and of all secrets of an environment's webhook endpoints. */
+async function* readEndpointRecords(views: Db, environmentId: string): AsyncGenerator<readonly string[]> {
+  const endpoints = withErasureTables(views)
+    .selectFrom('gateway_endpoints')
+    .select(['id', 'created_at', 'url_record', 'secret_records'])
+    .where('environment_id', '=', environmentId)
+  for await (const page of readPages(endpoints))
+    // The projection wrote the list.
+    yield page.flatMap(({ url_record, secret_records }) => [url_record, ...(JSON.parse(secret_records) as string[])])
 }
 
 /** The `case` prevents the use of an index by status, which has another order. */

@@ -4,6 +4,7 @@ import { type SendFact, sendContract } from '@penstock/contracts/payments/send.t
 import { type WalletFact, walletContract } from '@penstock/contracts/payments/wallet.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
+import { requestErasure } from './request-erasure.ts'
 import { type ErasureTables, type PaymentsTables, withPaymentsTablesIn } from './tables.ts'
 import { applyToTransaction } from './transactions.ts'
 
@@ -67,17 +68,5 @@ async function applyToWallet(
       deleted: 0,
       created_at: at,
     })
-    .execute()
-}
-
-/** Lets the gateway's prune job erase the texts of a deleted environment or wallet. */
-async function requestErasure(
-  db: Transaction<ErasureTables>,
-  erasure: Omit<ErasureTables['gateway_payments_erasures'], 'due_at'>,
-): Promise<void> {
-  await db
-    .insertInto('gateway_payments_erasures')
-    .values({ ...erasure, due_at: erasure.at })
-    .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

@@ -71,10 +71,13 @@ export type PaymentsTables = {
 }
 
 export type ErasureTables = {
-  /** Deleted environments and wallets whose texts the prune job still erases; not folded from facts. */
+  /**
+   * Deleted environments and wallets whose texts the prune job still erases, and records that an endpoint no longer uses; not
+   * folded from facts.
+   */
   gateway_payments_erasures: {
     id: string
-    kind: 'environment' | 'wallet'
+    kind: 'environment' | 'wallet' | 'record'
     /** The time of the deletion. */
     at: number
     /** The time of the next pass. */

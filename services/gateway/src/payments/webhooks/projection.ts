@@ -1,7 +1,12 @@
 import { type EndpointFact, endpointContract } from '@penstock/contracts/payments/endpoint.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
+import { requestErasure } from '../views/request-erasure.ts'
+import type { ErasureTables } from '../views/tables.ts'
 import { type EndpointTables, withEndpointTablesIn } from './tables.ts'
+
+type EndpointChange = Exclude<EndpointFact, { readonly type: 'EndpointCreated' }>
+type Records = Pick<EndpointTables['gateway_endpoints'], 'url_record' | 'secret_records'>
 
 /** Applies the facts of webhook endpoints to their table. */
 export async function applyToEndpoints(trx: Transaction<object>, event: Event): Promise<void> {
@@ -32,9 +37,16 @@ export async function applyToEndpoints(trx: Transaction<object>, event: Event): 
       .execute()
     return
   }
-  const before = await db.selectFrom('gateway_endpoints').select('secret_records').where('id', '=', id).executeTakeFirst()
+  const before = await db
+    .selectFrom('gateway_endpoints')
+    .select(['url_record', 'secret_records'])
+    .where('id', '=', id)
+    .executeTakeFirst()
   const changes = before && findChanges(fact, at, before)
   if (!changes) return
+  // The request deletes these records too, but its gateway may crash before it does.
+  for (const record of listUnusedRecords(fact, before))
+    await requestErasure(trx.$extendTables<ErasureTables>(), { id: record, kind: 'record', at })
   await db
     .updateTable('gateway_endpoints')
     .set({ ...changes, updated_at: at })
@@ -42,10 +54,16 @@ export async function applyToEndpoints(trx: Transaction<object>, event: Event): 
     .execute()
 }
 
+/** Lists the records that an endpoint no longer uses after a fact. */
+function listUnusedRecords({ type, data }: EndpointChange, { url_record, secret_records }: Records): readonly string[] {
+  if (type === 'EndpointDeleted') return [url_record, ...(JSON.parse(secret_records) as string[])] // written below
+  return type === 'EndpointChanged' && data.urlRecord !== url_record ? [url_record] : []
+}
+
 function findChanges(
-  { type, data }: Exclude<EndpointFact, { readonly type: 'EndpointCreated' }>,
+  { type, data }: EndpointChange,
   at: number,
-  before: Pick<EndpointTables['gateway_endpoints'], 'secret_records'>,
+  before: Records,
 ): Partial<EndpointTables['gateway_endpoints']> | undefined {
   switch (type) {
     case 'EndpointChanged':
