@@ -138,9 +138,14 @@ async function readSettings(ports: FeedPorts, id: string, revision: number): Pro
   return settings
 }
 
-async function isEnvironmentDeleted(ports: FeedPorts, id: string, before: bigint): Promise<boolean> {
-  const stored = await ports.facts.read(`${environmentContract.category}-${id}`)
-  return stored.some(({ type, position }) => type === 'EnvironmentDeleted' && position < before)
+const isEnvironmentDeleted = (ports: FeedPorts, id: string, before: bigint): Promise<boolean> =>
+  hasFactBefore(ports, `${environmentContract.category}-${id}`, 'EnvironmentDeleted', before)
+
+const isWalletDeleted = (ports: FeedPorts, id: string, before: bigint): Promise<boolean> =>
+  hasFactBefore(ports, `${walletContract.category}-${id}`, 'WalletDeleted', before)
+
+async function hasFactBefore({ facts }: FeedPorts, stream: string, fact: string, before: bigint): Promise<boolean> {
+  return (await facts.read(stream)).some(({ type, position }) => type === fact && position < before)
 }
 
 async function readEnvironmentType(ports: FeedPorts, id: string) {
@@ -161,6 +166,8 @@ async function reportTransaction(
   const { environmentId, walletId } = transaction.view
   const takers = (await book.list(environmentId)).filter(({ filters }) => filters.length === 0 || filters.includes(type))
   if (takers.length === 0) return []
+  // Callers no longer see the transactions of a deleted wallet, although those in progress still end.
+  if (await isWalletDeleted(ports, walletId, event.position)) return []
   const row = {
     id: event.id,
     envelopeId: envelopeIdOf(type, event.aggregateId),

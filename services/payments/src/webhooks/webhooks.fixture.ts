@@ -90,9 +90,9 @@ export async function openFixture(observed: Partial<Pick<Platform, 'log' | 'trac
       const data = { environmentId, teamId: receiveRequest.teamId, urlRecord, secretRecord, filters: [...filters] }
       await act(endpointCommand(id, { type: 'CreateEndpoint', data } as never), 'EndpointCreated')
     },
-    receive: (id: string, behavior: 'complete' | 'fail' | 'expire' = 'complete') =>
+    receive: (id: string, behavior: 'complete' | 'fail' | 'expire' = 'complete', walletId = receiveRequest.walletId) =>
       act(
-        command<ReceiveTarget>('receive', id, { type: 'RequestReceive', data: { ...receiveRequest, behavior } }),
+        command<ReceiveTarget>('receive', id, { type: 'RequestReceive', data: { ...receiveRequest, walletId, behavior } }),
         'InvoiceIssued',
       ),
   }

@@ -1,4 +1,5 @@
 import type { EnvironmentTarget } from '@penstock/contracts/payments/environment.ts'
+import type { WalletTarget } from '@penstock/contracts/payments/wallet.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { command } from '@penstock/kernel/process.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
@@ -231,4 +232,25 @@ test('after the deletion of its environment an endpoint gets nothing more, and t
   const { events } = await fixture.ports.deliveries.listEvents({ environmentId, limit: 10, offset: 0 })
   expect(events.map(({ type, body }) => [type, body])).toEqual([['payment.pending', null]])
   expect(fixture.received).toHaveLength(1)
+})
+
+test('a transaction that ends after the deletion of its wallet causes no webhook, and other transactions still do', async () => {
+  const fixture = await openFixture()
+  await fixture.createEndpoint(uuidFor(50))
+  const { walletId, teamId, assetId } = receiveRequest
+  const data = { environmentId, environmentType: 'SANDBOX' as const, teamId, assetId, nameRecord: null }
+  const other = uuidFor(60)
+  await fixture.act(command<WalletTarget>('wallet', other, { type: 'CreateWallet', data }), 'WalletCreated')
+  await fixture.receive(uuidFor(10))
+  await fixture.receive(uuidFor(11), 'complete', other)
+  await waitForCount(fixture, 2)
+  await fixture.act(command<WalletTarget>('wallet', walletId, { type: 'DeleteWallet', data: {} }), 'WalletDeleted')
+  fixture.skip(1000)
+  await fixture.waitForFact(`receive-${uuidFor(10)}`, 'ReceiveCompleted')
+  await waitForCount(fixture, 3)
+  // The position of the feed passes every fact before this test event.
+  const test = { eventId: uuidFor(70), attemptId: uuidFor(71) }
+  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: test }), 'TestRequested')
+  const [, , ...later] = await waitForCount(fixture, 4)
+  expect(later.map(({ body }) => (JSON.parse(body) as { wallet_id: string | null }).wallet_id)).toEqual([other, null])
 })
