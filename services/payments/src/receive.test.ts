@@ -88,10 +88,22 @@ test('a command that names another deadline changes nothing', () => {
   expiring.when(recordOutcome()).then()
 })
 
-test('an outcome that is due at the expiry or later has no effect: the receive expires', () => {
-  const late = given(receiveDecider, requested({ outcomeAt: expiresAt }), issued)
-  late.when(recordOutcome(expiresAt)).then()
-  late.when(recordExpiry()).then(expiryReached, expired)
+test.each([expiresAt, expiresAt + 999])('an outcome that is due after the expiry comes at the expiry', (dueAt) => {
+  const late = given(receiveDecider, requested({ outcomeAt: dueAt }), issued)
+  late.when(recordExpiry()).then()
+  late.when(recordOutcome(dueAt), START + 1234).then(completed)
+  given(receiveDecider, requested({ behavior: 'fail', outcomeAt: dueAt }), issued)
+    .when(recordOutcome(dueAt))
+    .then(failed)
+  expect(receiveProcess(late.state, uuidFor(1))).toEqual([
+    deadline('end', { at: expiresAt }, { type: 'RecordSandboxOutcome', data: { outcomeAt: dueAt } }),
+  ])
+})
+
+test('a stored receive that expired before its chosen outcome stays expired', () => {
+  const ended = given(receiveDecider, requested({ outcomeAt: expiresAt }), issued, expiryReached, expired)
+  expect(ended.state.status).toBe('EXPIRED')
+  ended.when(recordOutcome(expiresAt)).then()
 })
 
 test.each([
@@ -118,12 +130,10 @@ test('a fact that cannot follow is a bug', () => {
 
 test('a pending receive has one deadline, and each other status has none', () => {
   const stepsAfter = (...facts: readonly ReceiveFact[]) => receiveProcess(given(receiveDecider, ...facts).state, uuidFor(1))
-  const atExpiry = [deadline('end', { at: expiresAt }, recordExpiry())]
   expect(stepsAfter(requested(), issued)).toEqual([
     deadline('end', { at: outcomeAt }, { type: 'RecordSandboxOutcome', data: { outcomeAt } }),
   ])
-  expect(stepsAfter(requested({ outcomeAt: null }), issued)).toEqual(atExpiry)
-  expect(stepsAfter(requested({ outcomeAt: expiresAt }), issued)).toEqual(atExpiry)
+  expect(stepsAfter(requested({ outcomeAt: null }), issued)).toEqual([deadline('end', { at: expiresAt }, recordExpiry())])
   for (const facts of [[completed], [failed], [expiryReached], [expiryReached, expired]])
     expect(stepsAfter(requested(), issued, ...facts)).toEqual([])
   expect(stepsAfter()).toEqual([])

@@ -20,14 +20,15 @@ type EndCommand =
   | { readonly type: 'RecordSandboxOutcome'; readonly data: { readonly outcomeAt: number } }
   | { readonly type: 'RecordExpiryReached'; readonly data: { readonly expiresAt: number } }
 
-/** The one deadline of a waiting transaction: the outcome if it is due before the expiry, else the expiry. */
+/**
+ * The one deadline of a waiting transaction. The outcome that the caller chose is certain: it comes at the expiry if it is due
+ * later. Only a transaction without a chosen outcome expires.
+ */
 export const findNextEnd = ({ outcomeAt, expiresAt }: EndTimes): { readonly at: number; readonly command: EndCommand } =>
-  outcomeAt !== null && outcomeAt < expiresAt
-    ? { at: outcomeAt, command: { type: 'RecordSandboxOutcome', data: { outcomeAt } } }
-    : { at: expiresAt, command: { type: 'RecordExpiryReached', data: { expiresAt } } }
+  outcomeAt === null
+    ? { at: expiresAt, command: { type: 'RecordExpiryReached', data: { expiresAt } } }
+    : { at: Math.min(outcomeAt, expiresAt), command: { type: 'RecordSandboxOutcome', data: { outcomeAt } } }
 
 /** Whether the command names the deadline that the transaction waits for. A stale command names another one. */
-export function isNextEnd(times: EndTimes, { type, data }: EndCommand): boolean {
-  const { at, command } = findNextEnd(times)
-  return type === command.type && at === (type === 'RecordSandboxOutcome' ? data.outcomeAt : data.expiresAt)
-}
+export const isNextEnd = ({ outcomeAt, expiresAt }: EndTimes, { type, data }: EndCommand): boolean =>
+  type === 'RecordSandboxOutcome' ? data.outcomeAt === outcomeAt : outcomeAt === null && data.expiresAt === expiresAt

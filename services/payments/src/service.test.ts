@@ -86,6 +86,23 @@ test('a receive completes after its delay, and not before', async () => {
   expect(await types(stream)).toEqual(['ReceiveRequested', 'InvoiceIssued', 'ReceiveCompleted'])
 })
 
+test('a chosen outcome comes although the invoice expires no later, also after a restart', async () => {
+  const { send, types, skip, waitForFact, restart } = await openFixture()
+  const soon = { issuedAt: START + 400, expiresAt: START + 1000 }
+  await send(requestReceive(uuidFor(10), soon))
+  await send(requestReceive(uuidFor(11), { ...soon, behavior: 'fail' }))
+  await send(requestSend(uuidFor(20), { invoice: { ...sendRequest.invoice, expiresAt: START + 600 } }))
+  for (const id of [10, 11]) await waitForFact(`receive-${uuidFor(id)}`, 'InvoiceIssued')
+  await waitForFact(`send-${uuidFor(20)}`, 'HashClaimed')
+  await restart()
+  skip(600)
+  await waitForFact(`send-${uuidFor(20)}`, 'SendCompleted')
+  expect(await types(`receive-${uuidFor(10)}`)).toEqual(['ReceiveRequested', 'InvoiceIssued'])
+  skip(400)
+  await waitForFact(`receive-${uuidFor(10)}`, 'ReceiveCompleted')
+  await waitForFact(`receive-${uuidFor(11)}`, 'ReceiveFailed')
+})
+
 test('a receive expires, also after a restart', async () => {
   const { send, types, skip, waitForFact, restart } = await openFixture()
   const stream = `receive-${uuidFor(10)}`

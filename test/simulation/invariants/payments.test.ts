@@ -40,8 +40,8 @@ describe('checkTransactions', () => {
       ...receive('a', {}, received),
       ...receive('b', { behavior: 'fail' }, ['ReceiveFailed', {}, OUTCOME_AT]),
       ...receive('c', { behavior: 'expire', outcomeAt: null }, ['ReceiveExpiryReached'], ['ReceiveExpired', {}, EXPIRES_AT]),
-      // The expiry comes before the outcome.
-      ...receive('d', { outcomeAt: EXPIRES_AT }, ['ReceiveExpired', {}, EXPIRES_AT]),
+      // The outcome is due after the expiry, and comes at the expiry.
+      ...receive('d', { outcomeAt: EXPIRES_AT + 5000 }, ['ReceiveCompleted', {}, EXPIRES_AT]),
       ...send('e', {}, ...paid),
       ...send('f', {}, ['HashTaken', { ofSendId: 'e' }]),
     ]

@@ -84,9 +84,8 @@ function checkEnd(transaction: Transaction, all: readonly Transaction[], maxDela
     const isOwner = owner?.walletId === walletId && owner.paymentHash === paymentHash && owner.ends[0]?.type !== 'duplicate'
     return isOwner && owner.id !== id ? [] : [`${name} names ${end.ofSendId} as the send of its payment hash`]
   }
-  const hasOutcome = outcomeAt !== null && outcomeAt < expiresAt
-  const expected = hasOutcome ? BEHAVIOR_ENDS[behavior] : 'expired'
-  const dueAt = hasOutcome ? outcomeAt : expiresAt
+  const expected = outcomeAt === null ? 'expired' : BEHAVIOR_ENDS[behavior]
+  const dueAt = Math.min(outcomeAt ?? expiresAt, expiresAt)
   return [
     ...(end.type === expected ? [] : [`${name} ended as ${end.type}, and its caller chose ${expected}`]),
     ...(end.at < dueAt - MAX_SKEW_MS ? [`${name} ended ${dueAt - end.at} ms before its time`] : []),
