@@ -53,9 +53,9 @@ const openFilledGateway = (transactions: number): Promise<BenchGateway> =>
 async function listFirstPage({ gateway }: BenchGateway, transactions: number): Promise<void> {
   const contextValue: GraphqlContext = {
     gateway,
-    callers: {
-      bearer: { kind: 'token', accountId: SANDBOX.teamId, orderId: null, credential: '' },
-      service: null,
+    authentication: {
+      callers: { bearer: { kind: 'token', accountId: SANDBOX.teamId, orderId: null, credential: '' }, service: null },
+      refusal: null,
     },
     ip: '127.0.0.1',
     isGet: false,

@@ -4,6 +4,12 @@ import { answerWith, ATTEMPT_TIMEOUT_MS, createFakeClient, refuseWith } from './
 const FOUND = answerWith({ data: { payment: { transaction: { find_one: { id: 't1' } } } } })
 const IN_PROGRESS = 'A request with this idempotency_key is already in progress'
 
+const UNAUTHENTICATED = {
+  message: 'Unauthorized token',
+  path: ['payment', 'transaction', 'find_one'],
+  extensions: { code: 'UNAUTHENTICATED' },
+}
+
 const tooMany = (seconds: string) =>
   answerWith({ errors: [{ message: 'Too many requests', extensions: { code: 'FORBIDDEN' } }] }, 429, { 'retry-after': seconds })
 
@@ -31,6 +37,7 @@ test.each([
 
 test.each([
   ['UNAUTHENTICATED', refuseWith('UNAUTHENTICATED')],
+  ['UNAUTHENTICATED', answerWith({ data: { payment: { transaction: { find_one: null } } }, errors: [UNAUTHENTICATED] })],
   ['FORBIDDEN', refuseWith('FORBIDDEN')],
   ['GRAPHQL_VALIDATION_FAILED', refuseWith('GRAPHQL_VALIDATION_FAILED', 'Transaction not found')],
   ['INVALID_RESPONSE', answerWith('<html>', 200)],

@@ -188,4 +188,27 @@ describe('a public operation refuses', () => {
     assertUnauthenticated(await market.gql('{ market { id } }', {}, expiredToken))
     assertUnauthenticated(await market.gql('{ market { id } }', {}, loggedOutToken))
   })
+  test('each operation of a document with an invalid credential, by null and an error with its path', async () => {
+    const document =
+      '{ __typename market { id offer { all: offers { total_count } } } payment { id wallet { find_many { total_count } } } }'
+    const { status, data, errors = [] } = await market.gql(document, {}, 'nonsense')
+    assert.equal(status, 200)
+    assert.deepEqual(data, {
+      __typename: 'Query',
+      market: { id: 'market', offer: { all: null } },
+      payment: { id: 'payment', wallet: { find_many: null } },
+    })
+    assert.deepEqual(
+      errors.map(({ path, message, extensions }) => [path, message, extensions]),
+      [
+        [['market', 'offer', 'all'], 'Unauthorized token', { code: 'UNAUTHENTICATED' }],
+        [['payment', 'wallet', 'find_many'], 'Unauthorized token', { code: 'UNAUTHENTICATED' }],
+      ],
+    )
+    const input = { connection_uri: BUYER_URI, usd_cents: '500' }
+    const sentBefore = market.sent.length
+    const bought = await market.gql(BUY, { input }, 'nonsense')
+    assert.deepEqual([bought.data, bought.errors?.[0]?.path], [{ liquidity: { buy: null } }, ['liquidity', 'buy']])
+    assert.equal(market.sent.length, sentBefore)
+  })
 })

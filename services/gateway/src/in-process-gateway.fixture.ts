@@ -102,10 +102,10 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
     async graphql(query, variables, bearer) {
       try {
         const authorization = bearer === undefined ? undefined : `Bearer ${bearer}`
-        const callers = await authenticateCallers(gateway, { authorization, apiKey: undefined }, IP)
+        const authentication = await authenticateCallers(gateway, { authorization, apiKey: undefined }, IP)
         const contextValue: GraphqlContext = {
           gateway,
-          callers,
+          authentication,
           ip: IP,
           isGet: false,
           runSerially: createMutex(),

@@ -1,9 +1,9 @@
 import { type ApolloServer, HeaderMap, type HTTPGraphQLHead } from '@apollo/server'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
-import type { RequestCallers } from '../access.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
+import { assert } from '@penstock/kernel/result.ts'
 import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import type { GraphqlContext } from './graphql/context.ts'
 import { reportInternalError } from './graphql/format-error.ts'
@@ -14,22 +14,11 @@ import { countErrors } from './observe.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
-import { authenticateCallers } from './request-callers.ts'
+import { type Authentication, authenticateCallers } from './request-callers.ts'
 
 /** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
 export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {
-  const callersByRequest = new WeakMap<object, RequestCallers>()
-
-  const authenticateRequest: RequestHandler = async (request, response, next) => {
-    try {
-      const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
-      const authenticate = () => authenticateCallers(gateway, headers, toAddressKey(request.ip))
-      callersByRequest.set(request, await runInLane(request, authenticate))
-    } catch (error) {
-      return sendAuthenticationError(gateway, response, error)
-    }
-    next()
-  }
+  const { authenticateRequest, readAuthentication } = createAuthenticator(gateway)
   /** Executes a GET like a POST, because the document decides whether GET is allowed. The answer is always JSON. */
   const executeRequest: RequestHandler = async (request, response) => {
     const execute = () =>
@@ -37,7 +26,7 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
         httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
         context: async () => ({
           gateway,
-          callers: callersByRequest.get(request) ?? NO_CALLERS,
+          authentication: readAuthentication(request),
           ip: toAddressKey(request.ip),
           isGet: request.method === 'GET' || request.method === 'HEAD',
           runSerially: createMutex(),
@@ -81,6 +70,26 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
   )
 }
 
+function createAuthenticator(gateway: Gateway) {
+  const authentications = new WeakMap<object, Authentication>()
+  const authenticateRequest: RequestHandler = async (request, response, next) => {
+    try {
+      const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
+      const authenticate = () => authenticateCallers(gateway, headers, toAddressKey(request.ip))
+      authentications.set(request, await runInLane(request, authenticate))
+    } catch (error) {
+      return sendAuthenticationError(gateway, response, error)
+    }
+    next()
+  }
+  const readAuthentication = (request: Request): Authentication => {
+    const authentication = authentications.get(request)
+    assert(authentication, 'a document runs only after the authentication of its request')
+    return authentication
+  }
+  return { authenticateRequest, readAuthentication }
+}
+
 /** Refuses other methods. It must be mounted after the routes of `/graphql`. */
 export function rejectOtherMethods(app: Express): void {
   app.all('/graphql', allowAllOrigins, (_, response) => {
@@ -97,8 +106,6 @@ const disableCaching: RequestHandler = (_, response, next) => {
 /** A document without a mutation only asks, so it yields to other requests at the database. */
 const runInLane = <T>(request: Request, work: () => T): T =>
   readBody(request).query.includes('mutation') ? work() : runWithLowPriority(work)
-
-const NO_CALLERS: RequestCallers = { bearer: null, service: null }
 
 const JSON_HEADERS: readonly [string, string][] = [
   ['content-type', 'application/json'],

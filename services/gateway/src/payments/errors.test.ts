@@ -31,10 +31,9 @@ function assertRefused({ status, errors = [], data }: GraphqlResult, code: strin
   assert.deepEqual(data, expected)
 }
 
-/** An invalid credential is refused before the document runs, so the answer has no data and no path. */
-function assertNotAuthenticated({ status, errors = [], data }: GraphqlResult): void {
-  assert.deepEqual([status, data, errors.length], [200, undefined, 1])
-  assert.deepEqual([errors[0]?.message, errors[0]?.extensions], ['Unauthorized token', { code: 'UNAUTHENTICATED' }])
+function assertNotAuthenticated(answer: GraphqlResult): void {
+  assertRefused(answer, 'UNAUTHENTICATED', 'payment.wallet.find_one', /^Unauthorized token$/)
+  assert.deepEqual(answer.errors?.[0]?.extensions, { code: 'UNAUTHENTICATED' })
 }
 
 describe('UNAUTHENTICATED', () => {

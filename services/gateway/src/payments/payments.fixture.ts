@@ -162,7 +162,7 @@ export async function openPaymentsHarness({ env = {}, rate = RATE, ports = {} }:
     callWithKey: async (service: ServiceCaller, source: string, variableValues: Record<string, unknown> = {}) => {
       const contextValue: GraphqlContext = {
         gateway: harness.gateway,
-        callers: { bearer: null, service },
+        authentication: { callers: { bearer: null, service }, refusal: null },
         ip: '127.0.0.1',
         isGet: false,
         runSerially: createMutex(),

@@ -1,12 +1,12 @@
 import type { Mutex } from '@penstock/kernel/mutex.ts'
-import type { RequestCallers } from '../../access.ts'
 import type { Gateway } from '../../ports.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
+import type { Authentication } from '../request-callers.ts'
 
 /** Data that all resolvers of one request share. */
 export type GraphqlContext = {
   readonly gateway: Gateway
-  readonly callers: RequestCallers
+  readonly authentication: Authentication
   /** The caller's IP address, from the connection or a trusted proxy. */
   readonly ip: string
   /** Whether the request is a GET. It may contain no mutation and no secret, because logs and histories store URLs. */

@@ -1,5 +1,6 @@
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
+import { newCredential } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { authenticateService } from '../../payments/keys/authenticate-service.ts'
@@ -55,6 +56,14 @@ test('with both headers, payments count for the key, and all else counts for the
   const key = await issueKey()
   assert.equal(await countAllowed(asService(key, WALLETS, market.token)), 5)
   assert.equal(await countAllowed(asService(key, ME, market.token)), 18)
+})
+test('operations with an invalid credential run and count as nothing, and unknown keys are still limited', async () => {
+  const address = { 'x-forwarded-for': '198.51.100.7' }
+  const refused = () => market.harness.post(ME, {}, { ...address, authorization: 'Bearer nonsense' })
+  for (let n = 0; n < 25; n++) assert.equal((await refused()).status, 200)
+  assert.equal(await countAllowed(() => market.harness.post(WALLETS, {}, address)), 20)
+  const unknown = newCredential('psb_', market.harness.gateway.ids)
+  assert.equal(await countAllowed(() => market.harness.post(WALLETS, {}, { ...address, 'x-api-key': unknown })), 20)
 })
 test('calls of payments without a credential count by address', async () => {
   const from = (address: string) => () => market.harness.post(WALLETS, {}, { 'x-forwarded-for': address })

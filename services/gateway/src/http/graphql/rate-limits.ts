@@ -43,8 +43,8 @@ export async function enforceRateLimits(
       })
 }
 
-function describeUses({ gateway: { config }, callers, ip }: GraphqlContext, limit: RateLimit): Omit<LimitedUses, 'uses'> {
-  const { bearer, service } = callers
+function describeUses({ gateway: { config }, authentication, ip }: GraphqlContext, limit: RateLimit): Omit<LimitedUses, 'uses'> {
+  const { bearer, service } = authentication.callers
   if (service && limit.ofServiceKey) {
     const { name, perMinute } = limit.ofServiceKey
     return { name, perMinute: perMinute(config), subject: `key ${service.keyId}`, isAuthentication: false }

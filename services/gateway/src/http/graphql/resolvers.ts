@@ -7,8 +7,10 @@ type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
 function createResolver({ root, access, input, run }: UseCase): Resolver {
-  const resolve: Resolver = async (args, { gateway, ip, callers, extensions }) => {
-    const caller = access.check(callers)
+  const resolve: Resolver = async (args, { gateway, ip, authentication, extensions }) => {
+    // The sender of an invalid credential is not anonymous, so public operations are refused too.
+    if (authentication.refusal) throw authentication.refusal
+    const caller = access.check(authentication.callers)
     // `run` has the types of the use case's own `access` and `input`.
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
@@ -25,7 +27,7 @@ const buildFields = (cases: readonly UseCase[], ids: NamespaceIds, prefix = ''):
       const useCase = group.find((one) => one.path === path)
       if (useCase) return [name, createResolver(useCase)]
       const chooseId = ids[path]
-      const id = chooseId ? (_: unknown, { callers }: GraphqlContext) => chooseId(callers) : path
+      const id = chooseId ? (_: unknown, { authentication }: GraphqlContext) => chooseId(authentication.callers) : path
       return [name, { id, ...Object.fromEntries(buildFields(group, ids, `${path}.`)) }]
     },
   )

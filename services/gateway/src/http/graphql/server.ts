@@ -11,14 +11,17 @@ import type { GraphqlContext } from './context.ts'
 import { assertComplexity, computeIntrospectionCost, measureComplexity } from './cost.ts'
 import { openDocumentCache } from './document-cache.ts'
 import { formatError } from './format-error.ts'
-import { collectFragments } from './field-count.ts'
+import { collectFragments, countFieldsAt } from './field-count.ts'
 import { schema } from './schema.ts'
 import { assertAllowedByGet } from './get-requests.ts'
 import { enforceRateLimits } from './rate-limits.ts'
 import { countErrors } from '../observe.ts'
+import { useCases } from '../../areas.ts'
 
 // Enough for a page of all fields. The time of validation grows with the square of the number of tokens.
 const MAX_TOKENS = 2000
+
+const operationPaths: ReadonlySet<string> = new Set(useCases.map(({ path }) => path))
 
 /** Creates the Apollo server without caching hints, usage reports, landing pages or persisted queries. */
 export async function createGraphqlServer(config: Config, log: Logger): Promise<ApolloServer<GraphqlContext>> {
@@ -63,7 +66,11 @@ const createLimitsPlugin = ({ queryDepth, queryCost }: Config): ApolloServerPlug
       const fragments = collectFragments(document)
       const complexity = measureComplexity(operation, fragments, request.variables ?? {}, computeIntrospectionCost(queryCost))
       assertComplexity(complexity, { depth: queryDepth, cost: queryCost })
-      await enforceRateLimits(contextValue, operation, fragments)
+      const { refusal } = contextValue.authentication
+      // No operation of a refused request runs. The authentication has counted unknown keys.
+      if (!refusal) await enforceRateLimits(contextValue, operation, fragments)
+      // A document without an operation has no field that could answer the refusal.
+      else if (countFieldsAt(operation, fragments, operationPaths).size === 0) throw refusal
     },
     willSendResponse: async ({ response, contextValue }) => {
       if (!PRESERVED_STATUSES.has(response.http.status ?? 200)) response.http.status = 200
