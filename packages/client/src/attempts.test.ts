@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Delay } from './attempts.ts'
+import { createClientWithTiming } from './client.ts'
 import { answerWith, ATTEMPT_TIMEOUT_MS, createFakeClient, refuseWith } from './client.fixture.ts'
 
 const FOUND = answerWith({ data: { payment: { transaction: { find_one: { id: 't1' } } } } })
@@ -61,6 +63,25 @@ test('an attempt without an answer ends at its timeout', async () => {
     code: 'TIMEOUT',
     message: `no whole answer came within ${ATTEMPT_TIMEOUT_MS} ms`,
   })
+})
+
+test.each([
+  [2 ** 31 - 2, 2 ** 31 - 2],
+  [2 ** 31, 2 ** 31 - 1],
+  [Infinity, 2 ** 31 - 1],
+])('a timeout of %d ms is a timer of %d ms', async (timeoutMs, timerMs) => {
+  const timers: number[] = []
+  const delay: Delay = async (ms) => {
+    timers.push(ms)
+    return new Promise(() => undefined)
+  }
+  const client = createClientWithTiming(
+    { url: 'https://penstock.example', timeoutMs, fetch: async () => FOUND },
+    { delay, random: () => 1 },
+  )
+  expect(await client.payment.transaction.findOne({ id: 't1' })).toEqual({ id: 't1' })
+  expect(await client.payment.transaction.findOne({ id: 't1' }, { timeoutMs })).toEqual({ id: 't1' })
+  expect(timers).toEqual([timerMs, timerMs])
 })
 
 test('a signal ends a running call with its reason', async () => {

@@ -17,6 +17,9 @@ const LONGEST_WAIT_MS = 8000
 /** A longer pause is left to the caller. */
 const LONGEST_RETRY_AFTER_SECONDS = 60
 
+/** A timer with a longer time fires at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+
 /** Runs attempts until one succeeds, a failure is final, or `maxRetries` further attempts have failed. */
 export async function runAttempts<T>(attempt: (signal: AbortSignal) => Promise<T>, options: AttemptOptions): Promise<T> {
   for (let failures = 0; ; failures++)
@@ -57,8 +60,9 @@ function isTransient({ code, errors }: PenstockError): boolean {
 
 async function runWithTimeout<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
-  { signal, timeoutMs, delay }: AttemptOptions,
+  { signal, delay, ...options }: AttemptOptions,
 ): Promise<T> {
+  const timeoutMs = Math.min(options.timeoutMs, LONGEST_TIMEOUT_MS)
   signal?.throwIfAborted()
   const [stop, ended] = [new AbortController(), new AbortController()]
   const stopped = new Promise<never>((_, reject) => {

@@ -14,7 +14,7 @@ export type ClientOptions = {
   readonly apiKey?: string | undefined
   /** A dashboard token, or the key of an account, session or order. It decides about all operations without `apiKey`. */
   readonly token?: string | undefined
-  /** The time limit of each attempt: 30 seconds unless it is given. */
+  /** The time limit of each attempt, in milliseconds: 30 seconds unless it is given, and at most 2^31 - 1, for Infinity too. */
   readonly timeoutMs?: number | undefined
   /** The number of further attempts after a failed one, if the operation may be repeated: 2 unless it is given. */
   readonly maxRetries?: number | undefined

@@ -2,7 +2,7 @@
 export type CallOptions = {
   /** Ends the call. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
-  /** The time limit of each attempt, in milliseconds. */
+  /** The time limit of each attempt, in milliseconds: at most 2^31 - 1, for Infinity too. */
   readonly timeoutMs?: number | undefined
   /** The number of further attempts after a failed one, if the operation may be repeated. */
   readonly maxRetries?: number | undefined
