@@ -4,6 +4,9 @@ import { invalidInput, invalidId } from './errors.ts'
 
 /** Parsers for the input of callers. Each parser throws an error whose message says what to send instead. */
 
+/** Whether an optional field was sent. An empty text was, and must not lift the restriction that the field stands for. */
+export const isGiven = <Value>(value: Value): value is NonNullable<Value> => value !== null && value !== undefined
+
 /** @returns the id in lower case, as it is stored */
 export function parseId(text: string): string {
   if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[089ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(text)) throw invalidId()

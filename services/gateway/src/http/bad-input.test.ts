@@ -300,7 +300,7 @@ describe('documented error messages', () => {
     assert.equal(await refusal('offer.create', { min_block_length: 105_120 }), 'The receiver refuses.')
   })
   test('expires_at must have a day that exists', async () => {
-    for (const expires_at of ['2030-02-31', '2031-02-29T00:00:00Z', '2030-04-31T10:00:00.000Z'])
+    for (const expires_at of ['', '2030-02-31', '2031-02-29T00:00:00Z', '2030-04-31T10:00:00.000Z'])
       assert.match((await refusal('account.create_api_key', { expires_at })) ?? '', /^expires_at must be a time/)
     for (const expires_at of ['2032-02-29', '2030-04-30T10:00:00+02:00'])
       assert.equal(await refusal('account.create_api_key', { expires_at }), 'The receiver refuses.')

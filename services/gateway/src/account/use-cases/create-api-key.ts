@@ -4,7 +4,7 @@ import { hashCredential, newCredential, visibleParts } from '@penstock/credentia
 import { dashboardUser } from '../../access.ts'
 import { assertAccepted, requireInTime } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
-import { parseTextField, parseTimeField } from '../../input.ts'
+import { isGiven, parseTextField, parseTimeField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { findApiKey } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
@@ -15,7 +15,7 @@ import type { AccountMutationsCreateApiKeyArgs } from '../../generated/schema-ty
 
 function parseApiKey({ input }: AccountMutationsCreateApiKeyArgs, { clock }: Gateway) {
   const name = input.name ? parseTextField(input.name, 'name', 1, 100) : null
-  const expiresAt = input.expires_at ? parseTimeField(input.expires_at, 'expires_at') : null
+  const expiresAt = isGiven(input.expires_at) ? parseTimeField(input.expires_at, 'expires_at') : null
   if (expiresAt !== null && expiresAt <= clock.now()) throw invalidInput('expires_at must be in the future')
   return { name, expiresAt }
 }

@@ -82,6 +82,7 @@ test('the peer_pubkey filter of purchases compares the seller, not the destinati
   const total = async (peer_pubkey: string) =>
     readPath(await market.gql(PURCHASES, { input: { peer_pubkey } }, key), 'user.market.orders.purchases.total')
   assert.equal(await total(input.pubkey), 0)
+  assert.match((await market.gql(PURCHASES, { input: { peer_pubkey: '' } }, key)).errors?.[0]?.message ?? '', /^peer_pubkey must/)
 })
 
 test('an order without a credential is refused, and so is an unknown payment method', async () => {

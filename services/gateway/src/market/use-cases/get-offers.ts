@@ -1,6 +1,6 @@
 import { anyone, type AuthenticatedCaller, accountHolder } from '../../access.ts'
 import { toOfferRecord } from '../records/offer-record.ts'
-import { parseAmountField, parsePubkeyField } from '../../input.ts'
+import { isGiven, parseAmountField, parsePubkeyField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { listOffers } from '../read/offers.ts'
 import { query } from '../../use-case.ts'
@@ -10,9 +10,9 @@ import type { MarketOfferQueriesOffersArgs } from '../../generated/schema-types.
 const parseOfferList = ({ page, filter }: MarketOfferQueriesOffersArgs) => ({
   page: parsePage(page),
   filter: {
-    pubkey: filter?.pubkey ? parsePubkeyField(filter.pubkey, 'filter.pubkey') : undefined,
+    pubkey: isGiven(filter?.pubkey) ? parsePubkeyField(filter.pubkey, 'filter.pubkey') : undefined,
     status: filter?.status ?? undefined,
-    sizeSat: filter?.size ? parseAmountField(filter.size, 'filter.size') : undefined,
+    sizeSat: isGiven(filter?.size) ? parseAmountField(filter.size, 'filter.size') : undefined,
   },
 })
 

@@ -1,6 +1,6 @@
 import { accountHolder } from '../../access.ts'
 import { toOrderListRecord } from '../records/order-record.ts'
-import { parsePubkeyField } from '../../input.ts'
+import { isGiven, parsePubkeyField } from '../../input.ts'
 import { listPurchases, listSales } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
 import { describeList, parsePage } from '../../list-page.ts'
@@ -9,7 +9,7 @@ import type { UserOrderQueriesPurchasesArgs } from '../../generated/schema-types
 const parseOrderList = ({ page, input }: UserOrderQueriesPurchasesArgs) => ({
   page: parsePage(page),
   filter: {
-    peerPubkey: input?.peer_pubkey ? parsePubkeyField(input.peer_pubkey, 'peer_pubkey') : undefined,
+    peerPubkey: isGiven(input?.peer_pubkey) ? parsePubkeyField(input.peer_pubkey, 'peer_pubkey') : undefined,
     actionNeeded: input?.action_needed ?? undefined,
   },
 })

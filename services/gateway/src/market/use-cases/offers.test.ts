@@ -100,6 +100,14 @@ test('only the owner updates an offer, and an update changes only the given fiel
   assert.equal(market.sent.length, sent)
 })
 
+test('an empty pubkey or size does not list the offers of all nodes and sizes', async () => {
+  await create()
+  const refuse = async (filter: object) => (await market.gql(OFFERS, { filter })).errors?.[0]?.message ?? ''
+  assert.match(await refuse({ pubkey: '' }), /^filter\.pubkey must be/)
+  assert.match(await refuse({ size: '' }), /^filter\.size must be/)
+  assert.equal(readPath(await market.gql(OFFERS, { filter: { pubkey: null, size: null } }), 'market.offer.offers.total_count'), 1)
+})
+
 test('toggle disables an offer, and the filter for enabled offers excludes it', async () => {
   const id = await create()
   assert.equal((await market.gql(TOGGLE, { input: { offer_id: id } }, key)).errors, undefined)

@@ -5,7 +5,7 @@ import { dashboardUser } from '../../access.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 import { invalidInput } from '../../errors.ts'
 import type { ServiceApiKeyMutationsCreateArgs } from '../../generated/schema-types.ts'
-import { parseId, parseTimeField } from '../../input.ts'
+import { isGiven, parseId, parseTimeField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { mutation } from '../../use-case.ts'
 import { dashboardLimit } from '../../account/limits.ts'
@@ -20,9 +20,10 @@ import { requireTeamKey } from './read.ts'
 function parseKey({ input }: ServiceApiKeyMutationsCreateArgs, { clock }: Gateway) {
   const name = parseNameField(input.name)
   const environmentId = parseId(input.environment_id)
-  const walletId = input.wallet_id ? parseId(input.wallet_id) : null
-  if (input.node_id) throw invalidInput('Keys for a node are not served yet. Leave node_id out.')
-  const expiresAt = input.expires_at ? parseTimeField(input.expires_at, 'expires_at') : null
+  const walletId = isGiven(input.wallet_id) ? parseId(input.wallet_id) : null
+  const nodeId = isGiven(input.node_id) ? parseId(input.node_id) : null
+  if (nodeId !== null) throw invalidInput('Keys for a node are not served yet. Leave node_id out.')
+  const expiresAt = isGiven(input.expires_at) ? parseTimeField(input.expires_at, 'expires_at') : null
   if (expiresAt !== null && expiresAt <= clock.now()) throw invalidInput('expires_at must be in the future')
   return { name, environmentId, walletId, expiresAt, permissions: parsePermissions(input.permissions, walletId) }
 }

@@ -74,6 +74,10 @@ describe('service_api_key.create', () => {
       { id: `${id}/PAYMENTS`, resource: 'PAYMENTS', level: 'WRITE' },
     ])
   })
+  test('takes null as a field that was not sent', async () => {
+    const { key } = await create({ wallet_id: null, node_id: null, expires_at: null })
+    assert.equal(key.expires_at, null)
+  })
   test('takes a time in the future as the expiry', async () => {
     const expires_at = new Date(NOW + 1000).toISOString()
     const { key } = await create({ expires_at })
@@ -90,6 +94,9 @@ describe('service_api_key.create', () => {
     ['an expiry that is no time', () => ({ expires_at: 'soon' }), 'expires_at must be a time such as 2027-01-31T12:00:00.000Z'],
     ['a node', () => ({ node_id: market.walletId }), 'Keys for a node are not served yet. Leave node_id out.'],
     ['an environment id that is no UUID', () => ({ environment_id: 'shop' }), 'Invalid ID'],
+    ['an empty wallet id', () => ({ wallet_id: '' }), 'Invalid ID'],
+    ['an empty node id', () => ({ node_id: '' }), 'Invalid ID'],
+    ['an empty expiry', () => ({ expires_at: '' }), 'expires_at must be a time such as 2027-01-31T12:00:00.000Z'],
     ['an unknown environment', () => ({ environment_id: market.walletId }), 'Environment not found'],
     ['an unknown wallet', () => ({ wallet_id: market.environmentId }), 'Wallet not found'],
     [

@@ -160,13 +160,20 @@ describe('webhook_event.find_many', () => {
     const all = { event_type: delivered.type, wallet_id: market.walletId, endpoint_id: endpointId }
     assert.deepEqual(await listIds({ ...all, date_range: { from: isoOf(NOW), to: isoOf(NOW + 1) } }), [delivered.id])
     assert.deepEqual(await listIds({ ...all, date_range: { from: isoOf(NOW + 1) } }), [])
-    assert.deepEqual(await listIds({ event_type: 'payment.done' }), [])
+    for (const event_type of ['payment.done', '']) assert.deepEqual(await listIds({ event_type }), [])
+    const none = { event_type: null, wallet_id: null, endpoint_id: null, transaction_id: null }
+    assert.equal((await listIds({ ...none, date_range: { from: null, to: null } })).length, 5)
   })
   test('refuses ids and times that are none', async () => {
     const refusals: readonly (readonly [object, RegExp])[] = [
       [{ wallet_id: 'till' }, /^Invalid ID$/],
       [{ endpoint_id: 'hook' }, /^Invalid ID$/],
       [{ transaction_id: 'rent' }, /^Invalid ID$/],
+      [{ wallet_id: '' }, /^Invalid ID$/],
+      [{ endpoint_id: '' }, /^Invalid ID$/],
+      [{ transaction_id: '' }, /^Invalid ID$/],
+      [{ date_range: { from: '' } }, /^filter\.date_range\.from must be a time/],
+      [{ date_range: { to: '' } }, /^filter\.date_range\.to must be a time/],
       [{ date_range: { from: 'today' } }, /^filter\.date_range\.from must be a time/],
       [{ date_range: { to: 'today' } }, /^filter\.date_range\.to must be a time/],
     ]

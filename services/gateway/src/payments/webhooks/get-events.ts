@@ -5,7 +5,7 @@ import type {
   WebhookEventQueriesFindManyArgs,
   WebhookEventQueriesFindOneArgs,
 } from '../../generated/schema-types.ts'
-import { parseId, parseTimeField } from '../../input.ts'
+import { isGiven, parseId, parseTimeField } from '../../input.ts'
 import { describeList, parsePage } from '../../list-page.ts'
 import type { Gateway } from '../../ports.ts'
 import { query } from '../../use-case.ts'
@@ -60,11 +60,11 @@ function parseFilter({ environment_id, filter }: ListWebhookEventsInput): Omit<E
   const { from, to } = filter?.date_range ?? {}
   return {
     environmentId: parseId(environment_id),
-    ...(filter?.wallet_id ? { walletId: parseId(filter.wallet_id) } : {}),
-    ...(filter?.endpoint_id ? { endpointId: parseId(filter.endpoint_id) } : {}),
-    ...(filter?.transaction_id ? { transactionId: parseId(filter.transaction_id) } : {}),
-    ...(filter?.event_type ? { type: filter.event_type } : {}),
-    ...(from ? { from: parseTimeField(from, 'filter.date_range.from') } : {}),
-    ...(to ? { to: parseTimeField(to, 'filter.date_range.to') } : {}),
+    ...(isGiven(filter?.wallet_id) && { walletId: parseId(filter.wallet_id) }),
+    ...(isGiven(filter?.endpoint_id) && { endpointId: parseId(filter.endpoint_id) }),
+    ...(isGiven(filter?.transaction_id) && { transactionId: parseId(filter.transaction_id) }),
+    ...(isGiven(filter?.event_type) && { type: filter.event_type }),
+    ...(isGiven(from) && { from: parseTimeField(from, 'filter.date_range.from') }),
+    ...(isGiven(to) && { to: parseTimeField(to, 'filter.date_range.to') }),
   }
 }
