@@ -43,6 +43,8 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   environments: () => import('../../services/gateway/src/payments/use-cases/environments.test.ts'),
   receives: () => import('../../services/gateway/src/payments/use-cases/receive.test.ts'),
   sends: () => import('../../services/gateway/src/payments/use-cases/send.test.ts'),
+  'webhook events': () => import('../../services/gateway/src/payments/webhooks/events.test.ts'),
+  'erasures of endpoints': () => import('../../services/gateway/src/payments/webhooks/erase-endpoints.test.ts'),
   erasures: () => import('../../services/gateway/src/payments/erase.test.ts'),
   transactions: () => import('../../services/gateway/src/payments/use-cases/transactions.test.ts'),
   views: () => import('../../services/gateway/src/market/views/orders.test.ts'),

@@ -90,9 +90,15 @@ describe('the list of webhook events', () => {
     assert.deepEqual(await listIds({ transaction: other.transactionId }), [other.id])
     assert.deepEqual(await listIds({ type: 'payment.failed' }), [other.id])
   })
-  test('refuses a query without an environment, with an unknown name or an id that is none', async () => {
+  test('refuses a query without an environment, with an unknown name, or an id or a type that is none', async () => {
     const environment = `environment=${market.environmentId}`
-    for (const query of ['', 'environment=shop', `${environment}&wallet=1`, `${environment}&endpoint=1`])
+    for (const query of [
+      '',
+      'environment=shop',
+      `${environment}&wallet=1`,
+      `${environment}&endpoint=1`,
+      `${environment}&type=%00`,
+    ])
       assert.equal((await ask(`/?${query}`)).status, 400, query)
   })
 })

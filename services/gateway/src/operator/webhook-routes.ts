@@ -21,7 +21,11 @@ const listQuery = z.strictObject({
   environment: uuid,
   endpoint: uuid.optional(),
   transaction: uuid.optional(),
-  type: z.string().max(50).optional(),
+  type: z
+    .string()
+    .max(50)
+    .regex(/^[\w.]*$/, 'an event type')
+    .optional(),
 })
 const redeliverBody = z.strictObject({ endpoint: uuid })
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type GraphqlResult, NOW, readPath } from '../../gateway-harness.fixture.ts'
 import { codeOf } from '../keys/service-keys.fixture.ts'
 import { FOREIGN_TEAM } from '../payments.fixture.ts'
-import { FIND_EVENT, LIST_EVENTS, openWebhooksHarness, type WebhooksHarness } from './webhooks.fixture.ts'
+import { FIND_EVENT, LIST_EVENTS, openWebhooksHarness, REDELIVER, type WebhooksHarness } from './webhooks.fixture.ts'
 
 type EventRecord = { readonly id: string; readonly deliveries: readonly object[] }
 type EventList = { readonly total_count: number; readonly pagination: object; readonly list: readonly EventRecord[] }
@@ -106,6 +106,27 @@ describe('webhook_event.find_one', () => {
     answers.push(await market.gql(FIND_EVENT, { id: event.id }))
     for (const answer of answers)
       assert.deepEqual([messageOf(answer), codeOf(answer)], ['Webhook event not found', 'GRAPHQL_VALIDATION_FAILED'])
+  })
+})
+
+// SQLite accepts these texts and PostgreSQL refuses the first one, so no test may give them to a database.
+describe.each(['\u0000', 'payment.completed:\u0000', 'a b', '%', 'é', '\ud800'])('the text %j', (text) => {
+  beforeEach(() => {
+    const { deliveryLog } = market.harness.gateway
+    const refuse = () => assert.fail('the database gets the text')
+    Object.assign(market.harness.gateway, { deliveryLog: { ...deliveryLog, findEvent: refuse, listEvents: refuse } })
+  })
+  test('is the id of no event', async () => {
+    const answers = [
+      await market.gql(FIND_EVENT, { id: text }),
+      await market.gql(REDELIVER, { id: text, endpoint: market.walletId }),
+    ]
+    for (const answer of answers)
+      assert.deepEqual([messageOf(answer), codeOf(answer)], ['Webhook event not found', 'GRAPHQL_VALIDATION_FAILED'])
+  })
+  test('is the type of no event', async () => {
+    const { total_count, list: none } = await list({ filter: { event_type: text } })
+    assert.deepEqual([total_count, none], [0, []])
   })
 })
 
