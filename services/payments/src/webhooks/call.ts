@@ -1,5 +1,6 @@
 import { endpointContract } from '@penstock/contracts/payments/endpoint.ts'
 import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
+import type { BasePorts } from '@penstock/runtime/base-ports.ts'
 import { deriveId } from '@penstock/runtime/commands/derived-ids.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
@@ -10,7 +11,9 @@ import { judgeAnswer, type Verdict } from './outcome.ts'
 import type { WebhookPorts } from './ports.ts'
 import { createRequestMaker } from './request.ts'
 
-type CallContext = ServiceContext<WebhookPorts>
+type CallContext = Pick<ServiceContext<WebhookPorts>, 'decide'> & {
+  readonly ports: Pick<BasePorts, 'clock' | 'ids' | 'log'> & Pick<WebhookPorts, 'records' | 'opener' | 'postWebhook'>
+}
 
 /** Creates a function that makes one call and judges its answer. It never throws. */
 export function createCaller(context: CallContext) {
@@ -32,7 +35,12 @@ export function createCaller(context: CallContext) {
     hitCrashPoint('payments.webhook.after-call')
     countAttempt(verdict)
     // The fact comes first, so that after a crash the repeated attempt can find the reason again.
-    await deactivateIfNeeded(context, endpoint, attempt, verdict)
+    await deactivateIfNeeded(context, endpoint, attempt, verdict).catch((error: unknown) =>
+      ports.log.error(
+        { attempt: attempt.id, endpoint: endpoint.id, reason: String(error) },
+        'an endpoint could not be switched off; its next failure tries it again',
+      ),
+    )
     return verdict
   }
 }
@@ -49,8 +57,8 @@ async function deactivateIfNeeded(
   if (!isGone && !isFailing) return
   const data = { reason: isGone ? ('GONE' as const) : ('FAILING' as const), since: failingSince ?? now, httpStatus }
   const command = { type: 'DeactivateEndpoint', data }
-  countDeactivation(data.reason)
   await retryFaults(ports, new AbortController().signal, () =>
     decide({ category: endpointContract.category, id, command }, deriveId('deactivate endpoint', attempt.id)),
   )
+  countDeactivation(data.reason)
 }

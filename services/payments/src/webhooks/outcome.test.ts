@@ -20,6 +20,15 @@ describe('an answer', () => {
   test('410 ends the delivery, and the receiver wants no more events', () => {
     expect(answered(410)).toMatchObject({ status: 'FAILED', isRepeated: false, isGone: true })
   })
+  test.each([0, 99, 600, 999])('with the invalid status %i is repeated, and has no status', (status) => {
+    expect(answered(status)).toMatchObject({
+      status: 'FAILED',
+      httpStatus: null,
+      error: `The endpoint answered with the invalid status ${status}.`,
+      isRepeated: true,
+      isGone: false,
+    })
+  })
   test('a failed call is repeated, and its reason is told in a sentence', () => {
     expect(judgeAnswer({ kind: 'failed', reason: 'the host refused the connection' })).toMatchObject({
       status: 'FAILED',

@@ -22,20 +22,22 @@ export const INTERRUPTED: Verdict = {
   retryAfterMs: 0,
 }
 
-/** Judges the answer to an attempt: only time-outs, network errors and the statuses 408, 429 and 5xx are repeated. */
+/** Judges the answer to an attempt: only time-outs, network errors, invalid statuses, 408, 429 and 5xx are repeated. */
 export function judgeAnswer(answer: WebhookAnswer): Verdict {
   if (answer.kind === 'failed') {
     const error = `The call failed: ${answer.reason}.`
     return { status: 'FAILED', httpStatus: null, error, isRepeated: true, isGone: false, retryAfterMs: 0 }
   }
-  const { status: httpStatus, retryAfterSeconds } = answer
-  if (httpStatus >= 200 && httpStatus < 300)
-    return { status: 'SUCCESS', httpStatus, error: null, isRepeated: false, isGone: false, retryAfterMs: 0 }
+  const { status, retryAfterSeconds } = answer
+  if (status >= 200 && status < 300)
+    return { status: 'SUCCESS', httpStatus: status, error: null, isRepeated: false, isGone: false, retryAfterMs: 0 }
+  // RFC 9110, section 15: a client handles an invalid status like a 5xx.
+  const httpStatus = status >= 100 && status <= 599 ? status : null
   return {
     status: 'FAILED',
     httpStatus,
-    error: `The endpoint answered with status ${httpStatus}.`,
-    isRepeated: httpStatus >= 500 || REPEATED_STATUSES.includes(httpStatus),
+    error: `The endpoint answered with ${httpStatus === null ? 'the invalid ' : ''}status ${status}.`,
+    isRepeated: httpStatus === null || httpStatus >= 500 || REPEATED_STATUSES.includes(httpStatus),
     isGone: httpStatus === 410,
     retryAfterMs: Math.min((retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS),
   }

@@ -1,0 +1,64 @@
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { systemIds } from '@penstock/adapters/system/ids.ts'
+import { Bug, Fault } from '@penstock/kernel/result.ts'
+import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
+import type { WebhookAnswer } from '@penstock/ports/post-webhook.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
+import type { CommandOutcome } from '@penstock/runtime/service.ts'
+import { expect, test, vi } from 'vitest'
+import { createCaller } from './call.ts'
+import { MAX_WAIT_MS } from './feed.ts'
+
+const NOW = 1_790_000_000_000
+const SECRET = `whsec_${'A'.repeat(43)}=`
+const attempt: Attempt = {
+  id: 'attempt',
+  endpointId: 'endpoint',
+  event: { id: 'e', envelopeId: 'payment.pending:e', type: 'payment.pending', body: '{}', environmentId: 'shop' },
+  number: 1,
+  maxAttempts: 8,
+}
+const endpoint: DueEndpoint = {
+  id: 'endpoint',
+  urlRecord: 'url',
+  secrets: [{ record: 'secret', validUntil: null }],
+  failingSince: NOW - MAX_WAIT_MS,
+}
+
+/** A caller whose receiver gives one answer, and a decider for the commands that it causes. */
+function openFixture(answer: WebhookAnswer) {
+  const decide = vi.fn<() => Promise<CommandOutcome>>(() => Promise.resolve({ outcome: 'accepted', revision: 1 }))
+  const log = openLogger('silent')
+  const logError = vi.spyOn(log, 'error')
+  const call = createCaller({
+    decide,
+    ports: {
+      clock: { ...systemClock, now: () => NOW },
+      ids: systemIds(),
+      log,
+      records: { get: async (id) => ({ id, kind: 'any', json: JSON.stringify({ url: 'https://shop.example/' }), at: NOW }) },
+      opener: { open: async () => SECRET },
+      postWebhook: async () => answer,
+    },
+  })
+  return { call, decide, logError }
+}
+
+test('a status that no fact may contain switches a failing endpoint off, without a status', async () => {
+  const { call, decide } = openFixture({ kind: 'answered', status: 999, retryAfterSeconds: null })
+  expect(await call(attempt, endpoint)).toMatchObject({ status: 'FAILED', httpStatus: null })
+  const data = { reason: 'FAILING', since: endpoint.failingSince, httpStatus: null }
+  const command = { type: 'DeactivateEndpoint', data }
+  expect(decide).toHaveBeenCalledWith({ category: 'endpoint', id: 'endpoint', command }, expect.any(String))
+})
+
+test('an error while an endpoint is switched off is logged, and the verdict returned', async () => {
+  const { call, decide, logError } = openFixture({ kind: 'answered', status: 410, retryAfterSeconds: null })
+  decide.mockRejectedValueOnce(new Fault('the database is away')).mockRejectedValueOnce(new Bug('the command is refused'))
+  expect(await call(attempt, endpoint)).toMatchObject({ status: 'FAILED', httpStatus: 410 })
+  expect(decide).toHaveBeenCalledTimes(2)
+  expect(logError).toHaveBeenCalledWith(
+    expect.objectContaining({ endpoint: 'endpoint', reason: 'Bug: the command is refused' }),
+    expect.stringContaining('could not be switched off'),
+  )
+})
