@@ -31,9 +31,13 @@ test('a rotated secret stays valid until its overlap ends', () => {
   ])
 })
 
-test('at most three secrets sign an attempt', () => {
-  const rotations = [1, 2, 3, 4].map((n) => [n, rotated(`new ${n}`, 1000 + n)] as const)
-  expect(foldSettings([0, created], ...rotations)?.secrets.map(({ record }) => record)).toEqual(['new 4', 'new 3', 'new 2'])
+test('nine secrets that were replaced within a day stay valid beside the newest', () => {
+  const rotations = Array.from({ length: 10 }, (_, n) => [n, rotated(`new ${n}`, 1000 + n)] as const)
+  const recordsAfter = (count: number) =>
+    foldSettings([0, created], ...rotations.slice(0, count))?.secrets.map(({ record }) => record)
+  const newest = ['new 8', 'new 7', 'new 6', 'new 5', 'new 4', 'new 3', 'new 2', 'new 1', 'new 0']
+  expect(recordsAfter(9)).toEqual([...newest, 'first'])
+  expect(recordsAfter(10)).toEqual(['new 9', ...newest])
 })
 
 test('a deactivated endpoint is switched off until it is resumed, and a deleted one has no settings', () => {

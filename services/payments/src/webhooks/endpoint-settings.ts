@@ -1,8 +1,8 @@
 import type { EndpointFact } from '@penstock/contracts/payments/endpoint.ts'
 import type { WebhookEndpointSettings } from '@penstock/ports/deliveries.ts'
 
-/** The most secrets with which an attempt is signed, so that frequent rotations do not make its headers long. */
-const MAX_SECRETS = 3
+/** The most secrets that sign an attempt, so that its signatures take at most half a kilobyte. More rotations cut overlaps short. */
+const MAX_SECRETS = 10
 
 /** Applies a fact to the settings of an endpoint; undefined before its creation and after its deletion. */
 export function evolveSettings(
