@@ -5,6 +5,7 @@ import {
   endpoint,
   event,
   failed,
+  interrupted,
   MAX_ATTEMPTS,
   SECOND,
   START,
@@ -78,6 +79,22 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       await deliveries.end([failed('e5-a')], START + 50)
       await deliveries.end([succeeded('e6-a'), failed('e7-a')], START + 60)
       expect(await failingSince()).toEqual([START + 60])
+    })
+    it('do not fail by failures of the service', async () => {
+      const { deliveries, queue } = open()
+      await queue.record(endpoint('a'), ...Array.from({ length: 9 }, (_, n) => event(`e${n}`, ['a'], { createdAt: START + n })))
+      const now = START + 9
+      const failingSince = async () =>
+        (await deliveries.findDue({ shards: ALL_SHARDS, now, except: [], max: 1 })).map((due) => due.failingSince)
+      await queue.begin('a', 8, now)
+      await deliveries.end([interrupted('e0-a', { attemptId: 'e0-second', at: START + 60 * SECOND })], START + 10)
+      expect(await failingSince()).toEqual([null])
+      expect(await queue.listAttempts('e0')).toMatchObject([{ status: 'FAILED' }, { id: 'e0-second', status: 'PENDING' }])
+      await deliveries.end([interrupted('e1-a'), failed('e2-a')], START + 20)
+      await deliveries.end([interrupted('e3-a')], START + 30)
+      expect(await failingSince()).toEqual([START + 20])
+      await deliveries.end([failed('e4-a'), succeeded('e5-a'), interrupted('e6-a')], START + 40)
+      expect(await failingSince()).toEqual([null])
     })
   })
 

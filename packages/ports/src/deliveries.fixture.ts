@@ -69,6 +69,7 @@ export const succeeded = (attemptId: string): AttemptOutcome => ({
   status: 'SUCCESS',
   httpStatus: 200,
   error: null,
+  isReceiversFault: false,
   next: null,
 })
 
@@ -78,6 +79,16 @@ export const failed = (attemptId: string, next: AttemptOutcome['next'] = null): 
   status: 'FAILED',
   httpStatus: 503,
   error: 'The endpoint answered with status 503.',
+  isReceiversFault: true,
+  next,
+})
+
+export const interrupted = (attemptId: string, next: AttemptOutcome['next'] = null): AttemptOutcome => ({
+  attemptId,
+  status: 'FAILED',
+  httpStatus: null,
+  error: 'The service stopped during the call.',
+  isReceiversFault: false,
   next,
 })
 

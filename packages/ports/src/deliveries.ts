@@ -124,7 +124,7 @@ export type DueQuery = {
   readonly max: number
 }
 
-/** `failingSince`: the time of the first failed attempt since the last success; null if the last attempt succeeded. */
+/** `failingSince`: the time of the first failure of the receiver since the last success; null if there is none. */
 export type DueEndpoint = Pick<WebhookEndpointSettings, 'id' | 'urlRecord' | 'secrets'> & { readonly failingSince: number | null }
 
 /** An attempt in progress, with all that its request needs. */
@@ -144,6 +144,11 @@ export type AttemptOutcome = {
   readonly httpStatus: number | null
   /** A sentence for the owner of the endpoint; null after a success. */
   readonly error: string | null
+  /**
+   * Whether a request was sent, and failed at the receiver or on the way to it. Only such a failure begins the time for which
+   * an endpoint fails. It is false for failures of the service itself, after which the receiver may be well.
+   */
+  readonly isReceiversFault: boolean
   /** The next attempt of the delivery; null if this was the last. It is ignored if the delivery has ended meanwhile. */
   readonly next: { readonly attemptId: string; readonly at: number } | null
 }

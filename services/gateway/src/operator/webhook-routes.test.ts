@@ -63,7 +63,10 @@ async function recordFailing() {
   const event = await market.recordEvent({ body: BODY }, [{ endpointId, attemptId, maxAttempts: 8 }])
   await market.log.begin([{ endpointId, count: 1 }], NOW)
   const next = { attemptId: nextId, at: NOW + 10_000 }
-  await market.log.end([{ attemptId, status: 'FAILED', httpStatus: 500, error: 'It failed.', next }], NOW + 1000)
+  await market.log.end(
+    [{ attemptId, status: 'FAILED', httpStatus: 500, error: 'It failed.', isReceiversFault: true, next }],
+    NOW + 1000,
+  )
   const shown = {
     id: event.id,
     type: 'payment.completed',

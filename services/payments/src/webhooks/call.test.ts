@@ -26,7 +26,7 @@ const endpoint: DueEndpoint = {
 }
 
 /** A caller whose receiver gives one answer, and a decider for the commands that it causes. */
-function openFixture(answer: WebhookAnswer) {
+function openFixture(answer: WebhookAnswer | Error) {
   const decide = vi.fn<() => Promise<CommandOutcome>>(() => Promise.resolve({ outcome: 'accepted', revision: 1 }))
   const log = openLogger('silent')
   const logError = vi.spyOn(log, 'error')
@@ -38,7 +38,7 @@ function openFixture(answer: WebhookAnswer) {
       log,
       records: { get: async (id) => ({ id, kind: 'any', json: JSON.stringify({ url: 'https://shop.example/' }), at: NOW }) },
       opener: { open: async () => SECRET },
-      postWebhook: async () => answer,
+      postWebhook: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
     },
   })
   return { call, decide, logError }
@@ -61,4 +61,10 @@ test('an error while an endpoint is switched off is logged, and the verdict retu
     expect.objectContaining({ endpoint: 'endpoint', reason: 'Bug: the command is refused' }),
     expect.stringContaining('could not be switched off'),
   )
+})
+
+test('a fault of the service during a call is none of the receiver, and switches no endpoint off', async () => {
+  const { call, decide } = openFixture(new Error('the agent is closed'))
+  expect(await call(attempt, endpoint)).toMatchObject({ status: 'FAILED', isRepeated: true, isReceiversFault: false })
+  expect(decide).not.toHaveBeenCalled()
 })

@@ -26,7 +26,7 @@ export function createCaller(context: CallContext) {
       return 'refused' in request ? request.refused : judgeAnswer(await ports.postWebhook(request))
     } catch (error) {
       ports.log.error({ attempt: attempt.id, endpoint: endpoint.id, reason: String(error) }, 'a webhook could not be sent')
-      return judgeAnswer({ kind: 'failed', reason: 'the service could not send it' })
+      return { ...judgeAnswer({ kind: 'failed', reason: 'the service could not send it' }), isReceiversFault: false }
     }
   }
 
@@ -50,10 +50,10 @@ async function deactivateIfNeeded(
   { ports, decide }: CallContext,
   { id, failingSince }: DueEndpoint,
   attempt: Attempt,
-  { status, isGone, httpStatus }: Verdict,
+  { isReceiversFault, isGone, httpStatus }: Verdict,
 ): Promise<void> {
   const now = ports.clock.now()
-  const isFailing = status === 'FAILED' && failingSince !== null && now - failingSince >= MAX_WAIT_MS
+  const isFailing = isReceiversFault && failingSince !== null && now - failingSince >= MAX_WAIT_MS
   if (!isGone && !isFailing) return
   const data = { reason: isGone ? ('GONE' as const) : ('FAILING' as const), since: failingSince ?? now, httpStatus }
   const command = { type: 'DeactivateEndpoint', data }

@@ -39,6 +39,12 @@ describe('an answer', () => {
   })
 })
 
+test('the failure of a call is a fault of the receiver, and neither a success nor an interruption is', () => {
+  const endings = [answered(500), answered(404), judgeAnswer({ kind: 'failed', reason: 'no answer' }), answered(200), INTERRUPTED]
+  const outcomes = endings.map((verdict) => endAttempt(attempt(1), verdict, schedule))
+  expect(outcomes.map(({ isReceiversFault }) => isReceiversFault)).toEqual([true, true, true, false, false])
+})
+
 describe('the next attempt', () => {
   test('follows after 10 s, 60 s and then 10 min each, eight attempts in total', () => {
     const waits = Array.from({ length: 8 }, (_, i) => endAttempt(attempt(i + 1), answered(500), schedule).next)

@@ -6,7 +6,7 @@ const REPEATED_STATUSES: readonly number[] = [408, 429]
 const MAX_RETRY_AFTER_MS = 3_600_000
 
 /** The judgement of an answer. `isGone`: the receiver wants no more events. */
-export type Verdict = Pick<AttemptOutcome, 'status' | 'httpStatus' | 'error'> & {
+export type Verdict = Pick<AttemptOutcome, 'status' | 'httpStatus' | 'error' | 'isReceiversFault'> & {
   readonly isRepeated: boolean
   readonly isGone: boolean
   readonly retryAfterMs: number
@@ -18,6 +18,7 @@ export const INTERRUPTED: Verdict = {
   httpStatus: null,
   error: 'The service stopped during the call.',
   isRepeated: true,
+  isReceiversFault: false,
   isGone: false,
   retryAfterMs: 0,
 }
@@ -26,11 +27,27 @@ export const INTERRUPTED: Verdict = {
 export function judgeAnswer(answer: WebhookAnswer): Verdict {
   if (answer.kind === 'failed') {
     const error = `The call failed: ${answer.reason}.`
-    return { status: 'FAILED', httpStatus: null, error, isRepeated: true, isGone: false, retryAfterMs: 0 }
+    return {
+      status: 'FAILED',
+      httpStatus: null,
+      error,
+      isRepeated: true,
+      isReceiversFault: true,
+      isGone: false,
+      retryAfterMs: 0,
+    }
   }
   const { status, retryAfterSeconds } = answer
   if (status >= 200 && status < 300)
-    return { status: 'SUCCESS', httpStatus: status, error: null, isRepeated: false, isGone: false, retryAfterMs: 0 }
+    return {
+      status: 'SUCCESS',
+      httpStatus: status,
+      error: null,
+      isRepeated: false,
+      isReceiversFault: false,
+      isGone: false,
+      retryAfterMs: 0,
+    }
   // RFC 9110, section 15: a client handles an invalid status like a 5xx.
   const httpStatus = status >= 100 && status <= 599 ? status : null
   return {
@@ -38,6 +55,7 @@ export function judgeAnswer(answer: WebhookAnswer): Verdict {
     httpStatus,
     error: `The endpoint answered with ${httpStatus === null ? 'the invalid ' : ''}status ${status}.`,
     isRepeated: httpStatus === null || httpStatus >= 500 || REPEATED_STATUSES.includes(httpStatus),
+    isReceiversFault: true,
     isGone: httpStatus === 410,
     retryAfterMs: Math.min((retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS),
   }
@@ -48,11 +66,11 @@ export type Schedule = { readonly now: number; readonly waitsMs: readonly number
 /** Returns the end of an attempt, with the next attempt of its delivery if there is one. */
 export function endAttempt(
   { id, number, maxAttempts }: Pick<Attempt, 'id' | 'number' | 'maxAttempts'>,
-  { status, httpStatus, error, isRepeated, retryAfterMs }: Verdict,
+  { status, httpStatus, error, isRepeated, isReceiversFault, retryAfterMs }: Verdict,
   { now, waitsMs, createId }: Schedule,
 ): AttemptOutcome {
   // The waits are counted from the last, because redeliveries meanwhile raise the numbers of a delivery's attempts.
   const waitMs = number < maxAttempts ? waitsMs.at(number - maxAttempts) : undefined
   const next = isRepeated && waitMs !== undefined ? { attemptId: createId(), at: now + Math.max(waitMs, retryAfterMs) } : null
-  return { attemptId: id, status, httpStatus, error, next }
+  return { attemptId: id, status, httpStatus, error, isReceiversFault, next }
 }

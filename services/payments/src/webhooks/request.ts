@@ -16,6 +16,7 @@ const RECORD_MISSING: Verdict = {
   httpStatus: null,
   error: 'The endpoint was changed or deleted during the attempt.',
   isRepeated: true,
+  isReceiversFault: false,
   isGone: false,
   retryAfterMs: 0,
 }

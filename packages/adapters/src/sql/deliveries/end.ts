@@ -46,9 +46,9 @@ async function updateEnded(db: WebhookDb, outcomes: readonly AttemptOutcome[], n
 
 /** @returns the endpoints with a failure, without the deleted ones; their rows are locked */
 async function updateFailingSince(db: WebhookDb, ended: readonly EndedAttempt[], now: number): Promise<ReadonlySet<string>> {
-  const statuses = Map.groupBy(ended, ({ endpoint_id }) => endpoint_id)
-  const select = (condition: (statuses: readonly AttemptOutcome['status'][]) => boolean): readonly string[] =>
-    [...statuses].flatMap(([id, attempts]) => (condition(attempts.map(({ outcome }) => outcome.status)) ? [id] : []))
+  const outcomes = Map.groupBy(ended, ({ endpoint_id }) => endpoint_id)
+  const select = (condition: (outcomes: readonly AttemptOutcome[]) => boolean): readonly string[] =>
+    [...outcomes].flatMap(([id, attempts]) => (condition(attempts.map(({ outcome }) => outcome)) ? [id] : []))
   const setNull = async (endpointIds: readonly string[]): Promise<void> => {
     if (endpointIds.length === 0) return
     await db
@@ -58,17 +58,40 @@ async function updateFailingSince(db: WebhookDb, ended: readonly EndedAttempt[],
       .where('failing_since', 'is not', null)
       .execute()
   }
-  await setNull(select((all) => all.includes('SUCCESS')))
-  const failing = select((all) => all.includes('FAILED'))
-  if (failing.length === 0) return new Set()
-  const present = await db
+  await setNull(select((all) => all.some(isSuccess)))
+  const failing = select((all) => all.some(isReceiversFault))
+  const present = failing.length === 0 ? [] : await setFailing(db, failing, now)
+  await setNull(select((all) => all.some(isReceiversFault) && all.findLast(isReceivers)?.status === 'SUCCESS'))
+  const others = select((all) => all.some(({ status }) => status === 'FAILED') && !all.some(isReceiversFault))
+  return new Set([...present, ...(await lockEndpoints(db, others))])
+}
+
+const isSuccess = ({ status }: AttemptOutcome): boolean => status === 'SUCCESS'
+const isReceiversFault = (outcome: AttemptOutcome): boolean => outcome.isReceiversFault
+/** Whether the receiver determined the outcome. */
+const isReceivers = (outcome: AttemptOutcome): boolean => isSuccess(outcome) || isReceiversFault(outcome)
+
+async function setFailing(db: WebhookDb, endpointIds: readonly string[], now: number): Promise<readonly string[]> {
+  const rows = await db
     .updateTable('webhook_endpoints')
     .set((endpoint) => ({ failing_since: endpoint.fn.coalesce('failing_since', endpoint.val(now)) }))
-    .where('id', 'in', padIds(failing))
+    .where('id', 'in', padIds(endpointIds))
     .returning('id')
     .execute()
-  await setNull(select((all) => all.includes('FAILED') && all.at(-1) === 'SUCCESS'))
-  return new Set(present.map(({ id }) => id))
+  return rows.map(({ id }) => id)
+}
+
+/** Locks endpoints against their deletion until the end of the transaction. @returns those that are present */
+async function lockEndpoints(db: WebhookDb, endpointIds: readonly string[]): Promise<readonly string[]> {
+  if (endpointIds.length === 0) return []
+  const rows = await db
+    .updateTable('webhook_endpoints')
+    // SQLite has no `for update`.
+    .set((endpoint) => ({ failing_since: endpoint.ref('failing_since') }))
+    .where('id', 'in', padIds(endpointIds))
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 /** Inserts the next attempts of events that still have a body. */

@@ -70,7 +70,7 @@ describe('webhook_event.find_one', () => {
 
     const error = 'The endpoint answered with status 500.'
     const next = { attemptId: nextId, at: NOW + 12_000 }
-    await market.log.end([{ attemptId, status: 'FAILED', httpStatus: 500, error, next }], NOW + 2000)
+    await market.log.end([{ attemptId, status: 'FAILED', httpStatus: 500, error, isReceiversFault: true, next }], NOW + 2000)
     const failed = { ...begun, status: 'FAILED', http_status: 500, error_message: error, updated_at: isoOf(NOW + 2000) }
     const times = { created_at: isoOf(NOW + 2000), updated_at: isoOf(NOW + 2000), next_attempt_at: isoOf(NOW + 12_000) }
     const second = { ...due, ...times, id: nextId, attempt_number: 2 }
@@ -80,7 +80,10 @@ describe('webhook_event.find_one', () => {
     assert.deepEqual((await find(event.id)).deliveries, [failed, { ...second, next_attempt_at: null }])
     await market.recordEndpoint(endpointId)
     await begin(endpointId, NOW + 12_000)
-    await market.log.end([{ attemptId: nextId, status: 'SUCCESS', httpStatus: 204, error: null, next: null }], NOW + 13_000)
+    await market.log.end(
+      [{ attemptId: nextId, status: 'SUCCESS', httpStatus: 204, error: null, isReceiversFault: false, next: null }],
+      NOW + 13_000,
+    )
     const succeeded = { ...second, status: 'SUCCESS', http_status: 204, next_attempt_at: null, updated_at: isoOf(NOW + 13_000) }
     assert.deepEqual((await find(event.id)).deliveries, [failed, succeeded])
     assert.deepEqual((await list()).list[0]?.deliveries, [failed, succeeded])

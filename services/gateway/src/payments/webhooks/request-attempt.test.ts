@@ -22,7 +22,10 @@ const recordDelivered = async (status: 'SUCCESS' | 'FAILED') => {
   const attemptId = market.harness.gateway.ids.uuid()
   const event = await market.recordEvent({}, [{ endpointId, attemptId, maxAttempts: 8 }])
   await market.log.begin([{ endpointId, count: 1 }], NOW)
-  await market.log.end([{ attemptId, status, httpStatus: 200, error: null, next: null }], NOW)
+  await market.log.end(
+    [{ attemptId, status, httpStatus: 200, error: null, isReceiversFault: status === 'FAILED', next: null }],
+    NOW,
+  )
   return event
 }
 /** An attempt that was just requested. */
