@@ -42,7 +42,8 @@ export const paymentsDashboard: Dashboard = {
     },
     {
       title: 'Webhook attempts per second',
-      about: 'Attempts to deliver a webhook. `repeated`: another attempt may follow. `refused`: the answer ended the delivery.',
+      about:
+        'Attempts to deliver a webhook. `repeated`: another attempt may follow. `refused`: the answer ended the delivery. `postponed`: the service could not make the request.',
       unit: 'ops',
       queries: { '{{outcome}}': 'sum by (outcome) (rate(penstock_webhook_attempts_total[5m]))' },
     },

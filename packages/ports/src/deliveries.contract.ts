@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { deliveriesFeedCases } from './deliveries-feed.contract.ts'
 import { deliveriesLogCases } from './deliveries-log.contract.ts'
+import { deliveriesPostponedCases } from './deliveries-postponed.contract.ts'
 import { deliveriesQueueCases } from './deliveries-queue.contract.ts'
 import {
   createQueueDriver,
@@ -24,6 +25,7 @@ export function deliveriesContract(name: string, open: () => Promise<DeliveriesF
 
     deliveriesFeedCases(() => opened)
     deliveriesQueueCases(() => opened)
+    deliveriesPostponedCases(() => opened)
     deliveriesLogCases(() => opened)
 
     it('keep their rows over a restart, with the attempts in progress', async () => {

@@ -1,7 +1,8 @@
 import { assert } from '@penstock/kernel/result.ts'
 import type {
   Attempt,
-  AttemptOutcome,
+  AttemptEnd,
+  AttemptPostponement,
   Deliveries,
   DeliveryChange,
   DeliveryLog,
@@ -64,7 +65,7 @@ export const event = (
   deliveries: endpointIds.map((endpointId) => ({ endpointId, attemptId: `${id}-${endpointId}`, maxAttempts })),
 })
 
-export const succeeded = (attemptId: string): AttemptOutcome => ({
+export const succeeded = (attemptId: string): AttemptEnd => ({
   attemptId,
   status: 'SUCCESS',
   httpStatus: 200,
@@ -74,7 +75,7 @@ export const succeeded = (attemptId: string): AttemptOutcome => ({
 })
 
 /** @param next the id and the time of the next attempt */
-export const failed = (attemptId: string, next: AttemptOutcome['next'] = null): AttemptOutcome => ({
+export const failed = (attemptId: string, next: AttemptEnd['next'] = null): AttemptEnd => ({
   attemptId,
   status: 'FAILED',
   httpStatus: 503,
@@ -83,13 +84,20 @@ export const failed = (attemptId: string, next: AttemptOutcome['next'] = null): 
   next,
 })
 
-export const interrupted = (attemptId: string, next: AttemptOutcome['next'] = null): AttemptOutcome => ({
+export const interrupted = (attemptId: string, next: AttemptEnd['next'] = null): AttemptEnd => ({
   attemptId,
   status: 'FAILED',
   httpStatus: null,
   error: 'The service stopped during the call.',
   isReceiversFault: false,
   next,
+})
+
+export const postponed = (attemptId: string, dueAt: number): AttemptPostponement => ({
+  attemptId,
+  status: 'POSTPONED',
+  dueAt,
+  error: 'The endpoint was deleted.',
 })
 
 /** Makes calls to a queue shorter. */

@@ -29,16 +29,16 @@ export interface Deliveries {
   /** The time of the next due delivery of active endpoints of the shards; null if none waits. */
   findNextDueAt(shards: readonly number[], except: readonly string[]): Promise<number | null>
   /**
-   * Ends attempts, as `end` does, and then begins others: at most `count` for each endpoint, in the order of their times. In one commit, each becomes an attempt in
-   * progress. The first attempt of an event waits until the first attempt of the transaction's earlier events has ended at this
-   * endpoint. Two calls never begin the same attempt.
+   * Ends attempts, as `end` does, and then begins others: at most `count` for each endpoint, in the order of their times. In one
+   * commit, each becomes an attempt in progress. The first attempt of an event waits until the first attempt of the
+   * transaction's earlier events has ended at this endpoint. Two calls never begin the same attempt.
    */
   begin(
     requests: readonly { readonly endpointId: string; readonly count: number }[],
     now: number,
     ended?: readonly AttemptOutcome[],
   ): Promise<readonly Attempt[]>
-  /** Ends attempts in one commit. An attempt that has ended before is left as it is. */
+  /** Ends or postpones attempts in one commit. An attempt that is not in progress is left as it is. */
   end(outcomes: readonly AttemptOutcome[], now: number): Promise<void>
 
   /**
@@ -138,7 +138,9 @@ export type Attempt = {
   readonly maxAttempts: number
 }
 
-export type AttemptOutcome = {
+export type AttemptOutcome = AttemptEnd | AttemptPostponement
+
+export type AttemptEnd = {
   readonly attemptId: string
   readonly status: 'SUCCESS' | 'FAILED'
   readonly httpStatus: number | null
@@ -151,6 +153,18 @@ export type AttemptOutcome = {
   readonly isReceiversFault: boolean
   /** The next attempt of the delivery; null if this was the last. It is ignored if the delivery has ended meanwhile. */
   readonly next: { readonly attemptId: string; readonly at: number } | null
+}
+
+/**
+ * An attempt without a request, because the service could not make one. It becomes pending again, with the same number, and is
+ * due at `dueAt`. If its endpoint is deleted meanwhile, the attempt ends as FAILED with this error.
+ */
+export type AttemptPostponement = {
+  readonly attemptId: string
+  readonly status: 'POSTPONED'
+  readonly dueAt: number
+  /** A sentence for the owner of the endpoint. */
+  readonly error: string
 }
 
 /** The log of webhook deliveries, for its readers. Newest first by (created, id). */

@@ -2,7 +2,8 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
-import type { WebhookAnswer } from '@penstock/ports/post-webhook.ts'
+import type { PostWebhook, WebhookAnswer } from '@penstock/ports/post-webhook.ts'
+import type { Records } from '@penstock/ports/records.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import type { CommandOutcome } from '@penstock/runtime/service.ts'
 import { expect, test, vi } from 'vitest'
@@ -25,10 +26,14 @@ const endpoint: DueEndpoint = {
   failingSince: NOW - MAX_WAIT_MS,
 }
 
+const getUrl: Records['get'] = (id) =>
+  Promise.resolve({ id, kind: 'any', json: JSON.stringify({ url: 'https://shop.example/' }), at: NOW })
+
 /** A caller whose receiver gives one answer, and a decider for the commands that it causes. */
-function openFixture(answer: WebhookAnswer | Error) {
+function openFixture(answer: WebhookAnswer | Error, getRecord: Records['get'] = getUrl) {
   const decide = vi.fn<() => Promise<CommandOutcome>>(() => Promise.resolve({ outcome: 'accepted', revision: 1 }))
   const log = openLogger('silent')
+  const postWebhook = vi.fn<PostWebhook>(() => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)))
   const logError = vi.spyOn(log, 'error')
   const call = createCaller({
     decide,
@@ -36,12 +41,12 @@ function openFixture(answer: WebhookAnswer | Error) {
       clock: { ...systemClock, now: () => NOW },
       ids: systemIds(),
       log,
-      records: { get: async (id) => ({ id, kind: 'any', json: JSON.stringify({ url: 'https://shop.example/' }), at: NOW }) },
+      records: { get: getRecord },
       opener: { open: async () => SECRET },
-      postWebhook: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
+      postWebhook,
     },
   })
-  return { call, decide, logError }
+  return { call, decide, postWebhook, logError }
 }
 
 test('a status that no fact may contain switches a failing endpoint off, without a status', async () => {
@@ -67,4 +72,13 @@ test('a fault of the service during a call is none of the receiver, and switches
   const { call, decide } = openFixture(new Error('the agent is closed'))
   expect(await call(attempt, endpoint)).toMatchObject({ status: 'FAILED', isRepeated: true, isReceiversFault: false })
   expect(decide).not.toHaveBeenCalled()
+})
+
+test.each<readonly [string, Records['get']]>([
+  ['a fault of the database', () => Promise.reject(new Fault('the database is away'))],
+  ['a missing record', () => Promise.resolve(undefined)],
+])('after %s there is no call, and the attempt is postponed', async (_, getRecord) => {
+  const { call, decide, postWebhook } = openFixture({ kind: 'answered', status: 410, retryAfterSeconds: null }, getRecord)
+  expect(await call(attempt, endpoint)).toBe('POSTPONED')
+  expect([postWebhook.mock.calls, decide.mock.calls]).toEqual([[], []])
 })

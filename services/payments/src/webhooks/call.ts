@@ -1,5 +1,6 @@
 import { endpointContract } from '@penstock/contracts/payments/endpoint.ts'
 import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
+import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import type { BasePorts } from '@penstock/runtime/base-ports.ts'
 import { deriveId } from '@penstock/runtime/commands/derived-ids.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
@@ -15,23 +16,40 @@ type CallContext = Pick<ServiceContext<WebhookPorts>, 'decide'> & {
   readonly ports: Pick<BasePorts, 'clock' | 'ids' | 'log'> & Pick<WebhookPorts, 'records' | 'opener' | 'postWebhook'>
 }
 
-/** Creates a function that makes one call and judges its answer. It never throws. */
+/** Creates a function that makes one call and judges its answer. Without a request there is no call. It never throws. */
 export function createCaller(context: CallContext) {
   const { ports } = context
   const makeRequest = createRequestMaker(ports)
 
-  async function findVerdict(attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict> {
+  async function prepareRequest(attempt: Attempt, endpoint: DueEndpoint): Promise<WebhookRequest | undefined> {
+    const fields = { attempt: attempt.id, endpoint: endpoint.id }
     try {
       const request = await makeRequest(attempt, endpoint)
-      return 'refused' in request ? request.refused : judgeAnswer(await ports.postWebhook(request))
+      if (!request) ports.log.warn(fields, 'the URL or the secret of an endpoint is missing; its attempt is postponed')
+      return request
     } catch (error) {
+      ports.log.error({ ...fields, reason: String(error) }, 'a webhook could not be made; its attempt is postponed')
+      return undefined
+    }
+  }
+
+  async function post(request: WebhookRequest, attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict> {
+    try {
+      return judgeAnswer(await ports.postWebhook(request))
+    } catch (error) {
+      // The request may have been sent, so this attempt counts.
       ports.log.error({ attempt: attempt.id, endpoint: endpoint.id, reason: String(error) }, 'a webhook could not be sent')
       return { ...judgeAnswer({ kind: 'failed', reason: 'the service could not send it' }), isReceiversFault: false }
     }
   }
 
-  return async (attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict> => {
-    const verdict = await findVerdict(attempt, endpoint)
+  return async (attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict | 'POSTPONED'> => {
+    const request = await prepareRequest(attempt, endpoint)
+    if (!request) {
+      countAttempt('POSTPONED')
+      return 'POSTPONED'
+    }
+    const verdict = await post(request, attempt, endpoint)
     hitCrashPoint('payments.webhook.after-call')
     countAttempt(verdict)
     // The fact comes first, so that after a crash the repeated attempt can find the reason again.

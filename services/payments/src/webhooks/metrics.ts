@@ -7,11 +7,11 @@ import type { Verdict } from './outcome.ts'
 
 const attempts = new Counter({
   name: 'penstock_webhook_attempts_total',
-  help: 'Attempts to deliver a webhook, by outcome: `delivered`, `repeated` if another attempt may follow, or `refused`.',
+  help: 'Attempts to deliver a webhook, by outcome: `delivered`, `repeated` if another attempt may follow, `refused`, or `postponed` if the service could not make the request.',
   labelNames: ['outcome'] as const,
   registers: [registry],
 })
-for (const outcome of ['delivered', 'repeated', 'refused']) attempts.inc({ outcome }, 0)
+for (const outcome of ['delivered', 'repeated', 'refused', 'postponed']) attempts.inc({ outcome }, 0)
 
 const deactivations = new Counter({
   name: 'penstock_webhook_endpoints_deactivated_total',
@@ -28,8 +28,12 @@ const oldestDue = createSampledGauge(
   'Time for which a webhook delivery at an active endpoint has been due, at most; 0 if none is due.',
 )
 
-export function countAttempt({ status, isRepeated }: Verdict): void {
-  attempts.inc({ outcome: status === 'SUCCESS' ? 'delivered' : isRepeated ? 'repeated' : 'refused' })
+export const countAttempt = (verdict: Verdict | 'POSTPONED'): void => attempts.inc({ outcome: toLabel(verdict) })
+
+function toLabel(verdict: Verdict | 'POSTPONED'): string {
+  if (verdict === 'POSTPONED') return 'postponed'
+  if (verdict.status === 'SUCCESS') return 'delivered'
+  return verdict.isRepeated ? 'repeated' : 'refused'
 }
 
 export const countDeactivation = (reason: 'GONE' | 'FAILING'): void => deactivations.inc({ code: reason })

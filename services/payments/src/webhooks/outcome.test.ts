@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endAttempt, INTERRUPTED, judgeAnswer } from './outcome.ts'
+import { endAttempt, INTERRUPTED, judgeAnswer, postponeAttempt } from './outcome.ts'
 
 const answered = (status: number, retryAfterSeconds: number | null = null) =>
   judgeAnswer({ kind: 'answered', status, retryAfterSeconds })
@@ -69,4 +69,8 @@ describe('the next attempt', () => {
     expect(waitOf(1)).toBe(11_000)
     expect(waitOf(86_400)).toBe(3_601_000)
   })
+})
+
+test('an attempt without a request is due again after ten seconds', () => {
+  expect(postponeAttempt(attempt(3), 1000)).toMatchObject({ attemptId: 'a', status: 'POSTPONED', dueAt: 11_000 })
 })

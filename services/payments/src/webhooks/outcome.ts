@@ -1,12 +1,14 @@
-import type { Attempt, AttemptOutcome } from '@penstock/ports/deliveries.ts'
+import type { Attempt, AttemptEnd, AttemptPostponement } from '@penstock/ports/deliveries.ts'
 import type { WebhookAnswer } from '@penstock/ports/post-webhook.ts'
 
 /** Statuses after which the attempt is repeated, beside all from 500 on. */
 const REPEATED_STATUSES: readonly number[] = [408, 429]
 const MAX_RETRY_AFTER_MS = 3_600_000
+/** The pause after which the service tries again to make a request. */
+const POSTPONE_MS = 10_000
 
 /** The judgement of an answer. `isGone`: the receiver wants no more events. */
-export type Verdict = Pick<AttemptOutcome, 'status' | 'httpStatus' | 'error' | 'isReceiversFault'> & {
+export type Verdict = Pick<AttemptEnd, 'status' | 'httpStatus' | 'error' | 'isReceiversFault'> & {
   readonly isRepeated: boolean
   readonly isGone: boolean
   readonly retryAfterMs: number
@@ -68,9 +70,17 @@ export function endAttempt(
   { id, number, maxAttempts }: Pick<Attempt, 'id' | 'number' | 'maxAttempts'>,
   { status, httpStatus, error, isRepeated, isReceiversFault, retryAfterMs }: Verdict,
   { now, waitsMs, createId }: Schedule,
-): AttemptOutcome {
+): AttemptEnd {
   // The waits are counted from the last, because redeliveries meanwhile raise the numbers of a delivery's attempts.
   const waitMs = number < maxAttempts ? waitsMs.at(number - maxAttempts) : undefined
   const next = isRepeated && waitMs !== undefined ? { attemptId: createId(), at: now + Math.max(waitMs, retryAfterMs) } : null
   return { attemptId: id, status, httpStatus, error, isReceiversFault, next }
 }
+
+/** Returns an attempt to the queue, because the service could not make its request. So the receiver loses no attempt. */
+export const postponeAttempt = ({ id }: Pick<Attempt, 'id'>, now: number): AttemptPostponement => ({
+  attemptId: id,
+  status: 'POSTPONED',
+  dueAt: now + POSTPONE_MS,
+  error: 'The endpoint was changed or deleted during the attempt.',
+})

@@ -4,29 +4,20 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { LRUCache } from 'lru-cache'
-import type { Verdict } from './outcome.ts'
 import type { WebhookPorts } from './ports.ts'
 import { signDelivery, type SigningKeys, toSigningKeys } from './sign.ts'
 
 type RequestPorts = Pick<WebhookPorts, 'records' | 'opener'> & { readonly clock: Clock }
-
-/** The records of an endpoint vanish with it, or after a change that the queue has not seen yet. The next attempt uses the change. */
-const RECORD_MISSING: Verdict = {
-  status: 'FAILED',
-  httpStatus: null,
-  error: 'The endpoint was changed or deleted during the attempt.',
-  isRepeated: true,
-  isReceiversFault: false,
-  isGone: false,
-  retryAfterMs: 0,
-}
 
 /** The kind of the record with a sealed secret, to which the seal is bound. */
 const SECRET_KIND = 'webhook-secret'
 /** URLs and keys of so many records stay in memory. A record never changes: a new value gets a new record. */
 const MAX_CACHED = 2000
 
-/** Creates a function that makes the signed request of an attempt; or the verdict if its records are missing. */
+/**
+ * Creates a function that makes the signed request of an attempt; undefined if its records are missing. They vanish with their
+ * endpoint, or after a change that the queue has not seen yet.
+ */
 export function createRequestMaker({ records, opener, clock }: RequestPorts) {
   const urls = new LRUCache<string, string>({ max: MAX_CACHED })
   const keys = new LRUCache<string, SigningKeys>({ max: MAX_CACHED })
@@ -51,14 +42,14 @@ export function createRequestMaker({ records, opener, clock }: RequestPorts) {
     return opened
   }
 
-  return async ({ event }: Attempt, endpoint: DueEndpoint): Promise<WebhookRequest | { readonly refused: Verdict }> => {
+  return async ({ event }: Attempt, endpoint: DueEndpoint): Promise<WebhookRequest | undefined> => {
     const now = clock.now()
     const valid = endpoint.secrets.filter(({ validUntil }) => validUntil === null || validUntil > now)
     const url = await readUrl(endpoint.urlRecord)
     const [newest, ...older] = (await Promise.all(valid.map(({ record }) => openKeys(record)))).filter(
       (opened) => opened !== undefined,
     )
-    if (url === undefined || newest === undefined) return { refused: RECORD_MISSING }
+    if (url === undefined || newest === undefined) return undefined
     const headers = signDelivery({
       keys: [newest, ...older],
       envelopeId: event.envelopeId,

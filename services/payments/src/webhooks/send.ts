@@ -4,7 +4,7 @@ import { retryFaults } from '@penstock/runtime/retry.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import { createCaller } from './call.ts'
 import { createDueEndpoints } from './due-endpoints.ts'
-import { endAttempt, INTERRUPTED } from './outcome.ts'
+import { endAttempt, INTERRUPTED, postponeAttempt } from './outcome.ts'
 import { createPools } from './pools.ts'
 import type { WebhookPorts } from './ports.ts'
 import { createWaker } from './waker.ts'
@@ -133,8 +133,12 @@ function call(sending: Sending, attempt: Attempt, endpoint: DueEndpoint): void {
   inProgress.add(attempt.id)
   const place = pools.begin(endpoint.id, clock.monotonicMs())
   void sending.call(attempt, endpoint).then((verdict) => {
-    pools.end(place, verdict.status === 'SUCCESS', clock.monotonicMs())
-    ended.push(endAttempt(attempt, verdict, { now: clock.now(), waitsMs, createId: () => ids.uuid() }))
+    const isPostponed = verdict === 'POSTPONED'
+    pools.end(place, !isPostponed && verdict.status === 'SUCCESS', clock.monotonicMs())
+    const now = clock.now()
+    ended.push(
+      isPostponed ? postponeAttempt(attempt, now) : endAttempt(attempt, verdict, { now, waitsMs, createId: () => ids.uuid() }),
+    )
     if (ended.length === 1 || isBatch(sending)) waker.wake()
   })
 }

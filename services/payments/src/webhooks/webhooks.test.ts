@@ -6,7 +6,7 @@ import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { uuidFor } from '@penstock/testkit/book-entries.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { createHmac } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { receiveRequest, START } from '../samples.fixture.ts'
 import {
   answered,
@@ -189,6 +189,22 @@ test('a test and a redelivery are one attempt each', async () => {
     { id: uuidFor(71), number: 1, status: 'FAILED' },
     { id: uuidFor(72), number: 2, status: 'FAILED' },
   ])
+})
+
+test('an attempt whose request cannot be made waits, and uses up no attempt of the receiver', async () => {
+  const fixture = await openFixture()
+  const { deliveries, opener } = fixture.ports
+  const open = vi.spyOn(opener, 'open').mockRejectedValue(new Fault('the vault has no such key'))
+  await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
+  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
+  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
+  const readAttempts = () => deliveries.listAttempts([uuidFor(70)])
+  await waitUntil('the postponement', async () => (await readAttempts())[0]?.nextAttemptAt === START + 10_000)
+  open.mockRestore()
+  fixture.skip(10_000)
+  await waitForCount(fixture, 1)
+  await waitForQuiet(fixture)
+  expect(await readAttempts()).toMatchObject([{ id: uuidFor(71), number: 1, status: 'SUCCESS' }])
 })
 
 test('an answer counts although the search for due deliveries fails before it is recorded', async () => {

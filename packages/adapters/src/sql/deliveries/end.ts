@@ -1,9 +1,11 @@
-import type { AttemptOutcome } from '@penstock/ports/deliveries.ts'
+import type { AttemptEnd, AttemptOutcome } from '@penstock/ports/deliveries.ts'
+import { lockEndpoints } from './endpoints.ts'
+import { postponeAttempts } from './postpone.ts'
 import { createAttempt } from './record.ts'
 import { type AttemptRow, padIds, type WebhookDb } from './tables.ts'
 
 type EndedRow = Pick<AttemptRow, 'id' | 'event_id' | 'endpoint_id' | 'attempts_left' | 'sequence' | 'event_created_at'>
-type EndedAttempt = EndedRow & { readonly outcome: AttemptOutcome }
+type EndedAttempt = EndedRow & { readonly outcome: AttemptEnd }
 
 export async function endAttempts(db: WebhookDb, outcomes: readonly AttemptOutcome[], now: number): Promise<void> {
   if (outcomes.length > 0) await db.transaction().execute((trx) => endInTransaction(trx, outcomes, now))
@@ -11,17 +13,23 @@ export async function endAttempts(db: WebhookDb, outcomes: readonly AttemptOutco
 
 export async function endInTransaction(trx: WebhookDb, outcomes: readonly AttemptOutcome[], now: number): Promise<void> {
   if (outcomes.length === 0) return
-  const ended = await updateEnded(trx, outcomes, now)
+  const ends = outcomes.filter((outcome) => outcome.status !== 'POSTPONED')
+  const ended = await updateEnded(trx, ends, now)
   const failing = await updateFailingSince(trx, ended, now)
   await planNext(
     trx,
     ended.filter(({ endpoint_id }) => failing.has(endpoint_id)),
     now,
   )
+  const withoutEndpoint = await postponeAttempts(
+    trx,
+    outcomes.filter((outcome) => outcome.status === 'POSTPONED'),
+  )
+  await updateEnded(trx, withoutEndpoint, now)
 }
 
 /** @returns the attempts that were in progress, in the order of their outcomes */
-async function updateEnded(db: WebhookDb, outcomes: readonly AttemptOutcome[], now: number): Promise<readonly EndedAttempt[]> {
+async function updateEnded(db: WebhookDb, outcomes: readonly AttemptEnd[], now: number): Promise<readonly EndedAttempt[]> {
   // Most outcomes are equal, so one statement ends many attempts.
   const groups = Map.groupBy(outcomes, ({ status, httpStatus, error }) => JSON.stringify([status, httpStatus, error]))
   const rows = new Map<string, EndedRow>()
@@ -47,7 +55,7 @@ async function updateEnded(db: WebhookDb, outcomes: readonly AttemptOutcome[], n
 /** @returns the endpoints with a failure, without the deleted ones; their rows are locked */
 async function updateFailingSince(db: WebhookDb, ended: readonly EndedAttempt[], now: number): Promise<ReadonlySet<string>> {
   const outcomes = Map.groupBy(ended, ({ endpoint_id }) => endpoint_id)
-  const select = (condition: (outcomes: readonly AttemptOutcome[]) => boolean): readonly string[] =>
+  const select = (condition: (outcomes: readonly AttemptEnd[]) => boolean): readonly string[] =>
     [...outcomes].flatMap(([id, attempts]) => (condition(attempts.map(({ outcome }) => outcome)) ? [id] : []))
   const setNull = async (endpointIds: readonly string[]): Promise<void> => {
     if (endpointIds.length === 0) return
@@ -66,28 +74,15 @@ async function updateFailingSince(db: WebhookDb, ended: readonly EndedAttempt[],
   return new Set([...present, ...(await lockEndpoints(db, others))])
 }
 
-const isSuccess = ({ status }: AttemptOutcome): boolean => status === 'SUCCESS'
-const isReceiversFault = (outcome: AttemptOutcome): boolean => outcome.isReceiversFault
+const isSuccess = ({ status }: AttemptEnd): boolean => status === 'SUCCESS'
+const isReceiversFault = (outcome: AttemptEnd): boolean => outcome.isReceiversFault
 /** Whether the receiver determined the outcome. */
-const isReceivers = (outcome: AttemptOutcome): boolean => isSuccess(outcome) || isReceiversFault(outcome)
+const isReceivers = (outcome: AttemptEnd): boolean => isSuccess(outcome) || isReceiversFault(outcome)
 
 async function setFailing(db: WebhookDb, endpointIds: readonly string[], now: number): Promise<readonly string[]> {
   const rows = await db
     .updateTable('webhook_endpoints')
     .set((endpoint) => ({ failing_since: endpoint.fn.coalesce('failing_since', endpoint.val(now)) }))
-    .where('id', 'in', padIds(endpointIds))
-    .returning('id')
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
-/** Locks endpoints against their deletion until the end of the transaction. @returns those that are present */
-async function lockEndpoints(db: WebhookDb, endpointIds: readonly string[]): Promise<readonly string[]> {
-  if (endpointIds.length === 0) return []
-  const rows = await db
-    .updateTable('webhook_endpoints')
-    // SQLite has no `for update`.
-    .set((endpoint) => ({ failing_since: endpoint.ref('failing_since') }))
     .where('id', 'in', padIds(endpointIds))
     .returning('id')
     .execute()

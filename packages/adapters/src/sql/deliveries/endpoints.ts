@@ -1,5 +1,5 @@
 import type { WebhookEndpointSettings } from '@penstock/ports/deliveries.ts'
-import { shardOf, type WebhookDb, type WebhookTables } from './tables.ts'
+import { padIds, shardOf, type WebhookDb, type WebhookTables } from './tables.ts'
 
 type EndpointRow = WebhookTables['webhook_endpoints']
 
@@ -26,6 +26,19 @@ export async function findEndpoints(
   if (environmentIds.length === 0) return []
   const rows = await db.selectFrom('webhook_endpoints').selectAll().where('environment_id', 'in', environmentIds).execute()
   return rows.map(toSettings)
+}
+
+/** Locks endpoints against their deletion until the end of the transaction. @returns those that are present */
+export async function lockEndpoints(db: WebhookDb, endpointIds: readonly string[]): Promise<readonly string[]> {
+  if (endpointIds.length === 0) return []
+  const rows = await db
+    .updateTable('webhook_endpoints')
+    // SQLite has no `for update`.
+    .set((endpoint) => ({ failing_since: endpoint.ref('failing_since') }))
+    .where('id', 'in', padIds(endpointIds))
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 // `storeEndpoint` wrote the JSON of these columns.

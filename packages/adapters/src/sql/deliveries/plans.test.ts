@@ -1,5 +1,5 @@
 import type { Deliveries, DeliveryLog } from '@penstock/ports/deliveries.ts'
-import { createQueueDriver, endpoint, event, failed, START, succeeded } from '@penstock/ports/deliveries.fixture.ts'
+import { createQueueDriver, endpoint, event, failed, postponed, START, succeeded } from '@penstock/ports/deliveries.fixture.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { CompiledQuery, createQueryId, type KyselyPlugin, type RootOperationNode } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -59,6 +59,7 @@ test.each<readonly [string, string, Call]>([
     'sqlite_autoindex_webhook_attempts_1 (id=?)',
     (d) => d.end([succeeded('e1-a'), failed('e2-a', { attemptId: 'second', at: START })], START),
   ],
+  ['postponed attempts', 'sqlite_autoindex_webhook_attempts_1 (id=?)', (d) => d.end([postponed('e1-a', START + 1)], START)],
   ['attempts in progress', 'webhook_attempts_in_progress (shard=?)', (d) => d.findInProgress(0, ['e1-a'])],
   ['counts', 'webhook_attempts_open (endpoint_id=? AND due_at<?)', (d) => d.count(START)],
   ['pruned events', 'webhook_events_without_body (created_at<?)', (d) => d.prune(bounds)],

@@ -130,7 +130,7 @@ async function toAttempts(db: WebhookDb, begun: readonly BegunRow[]): Promise<re
     if (event) attempts.push({ id, endpointId: endpoint_id, event, number, maxAttempts: number + attempts_left })
     else withoutBody.push(id)
   }
-  // A body may be deleted while the next attempt of its event is being planned.
+  // A body may be deleted while an attempt of its event is in progress or being planned.
   if (withoutBody.length > 0) await db.deleteFrom('webhook_attempts').where('id', 'in', withoutBody).execute()
   return attempts
 }

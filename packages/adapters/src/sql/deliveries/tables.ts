@@ -1,4 +1,4 @@
-import { type AttemptOutcome, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
+import { type AttemptEnd, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { type Kysely, sql } from 'kysely'
 
@@ -45,7 +45,7 @@ export type WebhookTables = {
     begun_at: number | null
     ended_at: number | null
     /** Null until the end, as the columns that follow. */
-    status: AttemptOutcome['status'] | null
+    status: AttemptEnd['status'] | null
     http_status: number | null
     error: string | null
   }
