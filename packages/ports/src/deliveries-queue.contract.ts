@@ -210,7 +210,9 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       await queue.beginIds('a')
       await queue.beginIds('b')
       const find = async (except: readonly string[]) =>
-        (await Promise.all(ALL_SHARDS.map((shard) => deliveries.findInProgress(shard, except)))).flat()
+        (
+          await Promise.all(ALL_SHARDS.map((shard) => deliveries.findInProgress({ shard, begunBefore: START + 1, except })))
+        ).flat()
       const found = await find(['e2-b', 'unknown'])
       expect(found.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual([
         { id: 'e1-a', number: 1, maxAttempts: 1 },
@@ -221,6 +223,19 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       // An attempt of a deleted endpoint is found, too.
       await queue.record({ kind: 'endpoint-deleted', endpointId: 'b' })
       expect((await find([])).map(({ id }) => id)).toEqual(['e2-b'])
+    })
+    it('in progress are found by the time of their begin', async () => {
+      const { deliveries, queue } = open()
+      await queue.record(endpoint('a'), ...['e1', 'e2', 'e3'].map((id, n) => event(id, ['a'], { createdAt: START + n })))
+      const find = async (begunBefore: number) => {
+        const found = ALL_SHARDS.map((shard) => deliveries.findInProgress({ shard, begunBefore, except: [] }))
+        return (await Promise.all(found)).flat().map(({ id }) => id)
+      }
+      expect(await queue.begin('a', 1, START + 10)).toMatchObject([{ id: 'e1-a' }])
+      expect(await queue.begin('a', 1, START + 20)).toMatchObject([{ id: 'e2-a' }])
+      expect(await find(START + 10)).toEqual([])
+      expect(await find(START + 20)).toEqual(['e1-a'])
+      expect((await find(Number.MAX_SAFE_INTEGER)).toSorted()).toEqual(['e1-a', 'e2-a'])
     })
     it('are counted for operators', async () => {
       const { deliveries, queue } = open()

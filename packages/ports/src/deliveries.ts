@@ -19,8 +19,11 @@ export interface Deliveries {
    */
   record(batch: DeliveryBatch): Promise<boolean>
 
-  /** The attempts in progress of a shard without `except`. After a change of the lease, their process is gone. */
-  findInProgress(shard: number, except: readonly string[]): Promise<readonly Pick<Attempt, 'id' | 'number' | 'maxAttempts'>[]>
+  /**
+   * Finds attempts in progress of a shard. After a change of the lease, their process is gone. It may still commit a `begin` after
+   * this search, so the holder of a shard repeats the search.
+   */
+  findInProgress(query: InProgressQuery): Promise<readonly Pick<Attempt, 'id' | 'number' | 'maxAttempts'>[]>
   /**
    * Active endpoints of the shards with a delivery that is due at `now`, in the order of the time since which they wait, without
    * `except`. An endpoint may be returned although its due deliveries wait for another event.
@@ -123,6 +126,9 @@ export type DueQuery = {
   readonly except: readonly string[]
   readonly max: number
 }
+
+/** `begunBefore`: only attempts that began earlier. A caller does not know the ids of attempts that it is beginning. */
+export type InProgressQuery = { readonly shard: number; readonly begunBefore: number; readonly except: readonly string[] }
 
 /** `failingSince`: the time of the first failure of the receiver since the last success; null if there is none. */
 export type DueEndpoint = Pick<WebhookEndpointSettings, 'id' | 'urlRecord' | 'secrets'> & { readonly failingSince: number | null }

@@ -30,7 +30,7 @@ export async function sqlDeliveries(views: Views): Promise<Deliveries & Delivery
       return (await events.where('id', 'in', eventIds).execute()).map(({ id }) => id)
     },
     record: (batch) => recordBatch(db, batch),
-    findInProgress: (shard, except) => findInProgress(db, shard, except),
+    findInProgress: (query) => findInProgress(db, query),
     findDue: (query) => findDue(db, query),
     findNextDueAt: (shards, except) => findNextDueAt(db, shards, except),
     begin: (requests, now, ended) => beginAttempts(db, requests, now, ended),

@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { type Attempt, type AttemptOutcome, type DueEndpoint, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
@@ -16,6 +17,10 @@ const BUSY_MS = 100
 /** Outcomes wait so long for others, so that many share a commit. */
 const GATHER_MS = 5
 const GATHER_COUNT = 32
+/** The pause between two searches for interrupted attempts in a shard that this process has. */
+const SEARCH_EVERY_MS = 10_000
+/** Begun attempts of this process are known to it long before this age. */
+const INTERRUPTED_AFTER_MS = 60_000
 /** The time that calls in progress have when the service stops. */
 const DRAIN_MS = 3000
 
@@ -76,25 +81,43 @@ async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Takes a shard over. Attempts in progress there belong to a process that is gone. */
-async function holdShard({ context, heldShards, inProgress, due, waker, waitsMs }: Sending, shard: number, signal: AbortSignal) {
-  const { deliveries, clock, ids } = context.ports
-  const interrupted = await deliveries.findInProgress(shard, [...inProgress])
-  const now = clock.now()
-  const schedule = { now, waitsMs, createId: () => ids.uuid() }
-  if (interrupted.length > 0)
-    await deliveries.end(
-      interrupted.map((attempt) => endAttempt(attempt, INTERRUPTED, schedule)),
-      now,
-    )
+/** Takes a shard over, and holds it until the signal. */
+async function holdShard(sending: Sending, shard: number, signal: AbortSignal): Promise<void> {
+  const { context, heldShards, due, waker } = sending
+  const { clock } = context.ports
+  await endInterrupted(sending, shard, Number.MAX_SAFE_INTEGER)
   heldShards.add(shard)
   waker.wake()
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  while (!signal.aborted) {
+    await clock.sleep(SEARCH_EVERY_MS, signal)
+    if (!signal.aborted) await endLateInterrupted(sending, shard)
+  }
   heldShards.delete(shard)
   due.forgetAll()
+}
+
+/** Ends attempts in progress of a shard that are not of this process. They belong to a process that is gone. */
+async function endInterrupted({ context, inProgress, waitsMs }: Sending, shard: number, begunBefore: number): Promise<void> {
+  const { deliveries, clock, ids } = context.ports
+  const interrupted = await deliveries.findInProgress({ shard, begunBefore, except: [...inProgress] })
+  if (interrupted.length === 0) return
+  const now = clock.now()
+  const schedule = { now, waitsMs, createId: () => ids.uuid() }
+  await deliveries.end(
+    interrupted.map((attempt) => endAttempt(attempt, INTERRUPTED, schedule)),
+    now,
+  )
+}
+
+/** Ends attempts that their process began after this one had taken the shard over, and before it was gone. */
+async function endLateInterrupted(sending: Sending, shard: number): Promise<void> {
+  const { clock, log } = sending.context.ports
+  try {
+    await endInterrupted(sending, shard, clock.now() - INTERRUPTED_AFTER_MS)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    log.warn({ shard, reason: String(error) }, 'a search for interrupted webhooks failed; the next one follows')
+  }
 }
 
 async function recordEnded({ context, inProgress, ended }: Sending): Promise<void> {

@@ -119,6 +119,37 @@ test('a call that never ends delays no other endpoint, and ends as failed when t
   await waitForQuiet(fixture)
 })
 
+test('attempts that another replica began, and never ended, end as interrupted; a long call of this one goes on', async () => {
+  const fixture = await openFixture()
+  const { deliveries } = fixture.ports
+  fixture.receiver.answer = ({ url }) => (url.includes(uuidFor(51)) ? new Promise(() => undefined) : answered(200))
+  await fixture.createEndpoint(uuidFor(51), ['payment.pending'])
+  await fixture.receive(uuidFor(10), 'expire')
+  await waitForCount(fixture, 1)
+  const begin = deliveries.begin.bind(deliveries)
+  let lost = 0
+  // A replica that commits this begin, and dies before its calls.
+  vi.spyOn(deliveries, 'begin').mockImplementation(async (...parameters) => {
+    const attempts = await begin(...parameters)
+    if (lost > 0) return attempts
+    lost += attempts.length
+    return []
+  })
+  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
+  await fixture.act(
+    endpointCommand(uuidFor(50), { type: 'RequestTest', data: { eventId: uuidFor(70), attemptId: uuidFor(71) } } as never),
+    'TestRequested',
+  )
+  await waitUntil('the lost attempt', () => lost === 1)
+  fixture.skip(61_000)
+  const [attempt] = await waitUntil('the end of the lost attempt', async () => {
+    const attempts = await deliveries.listAttempts([uuidFor(70)])
+    return attempts.some(({ status }) => status === 'FAILED') ? attempts : undefined
+  })
+  expect(attempt).toMatchObject({ id: uuidFor(71), error: 'The service stopped during the call.' })
+  expect(await deliveries.count(START)).toMatchObject({ inProgress: 1 })
+})
+
 test('an endpoint that answers 410 is switched off, and keeps its deliveries until it is switched on', async () => {
   const fixture = await openFixture()
   fixture.receiver.answer = () => answered(410)

@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOutcome, Deliveries, DueEndpoint, DueQuery } from '@penstock/ports/deliveries.ts'
+import type { Attempt, AttemptOutcome, Deliveries, DueEndpoint, DueQuery, InProgressQuery } from '@penstock/ports/deliveries.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { endInTransaction } from './end.ts'
 import { parseSecrets } from './endpoints.ts'
@@ -137,8 +137,7 @@ async function toAttempts(db: WebhookDb, begun: readonly BegunRow[]): Promise<re
 
 export async function findInProgress(
   db: WebhookDb,
-  shard: number,
-  except: readonly string[],
+  { shard, begunBefore, except }: InProgressQuery,
 ): ReturnType<Deliveries['findInProgress']> {
   const rows = await db
     .selectFrom('webhook_attempts')
@@ -146,6 +145,7 @@ export async function findInProgress(
     .where('begun_at', 'is not', null)
     .where('ended_at', 'is', null)
     .where('shard', '=', shard)
+    .where('begun_at', '<', begunBefore)
     .$if(except.length > 0, (query) => query.where('id', 'not in', except))
     .execute()
   return rows.map(({ id, number, attempts_left }) => ({ id, number, maxAttempts: number + attempts_left }))
