@@ -21,8 +21,11 @@ const GATHER_COUNT = 32
 const SEARCH_EVERY_MS = 10_000
 /** Begun attempts of this process are known to it long before this age. */
 const INTERRUPTED_AFTER_MS = 60_000
-/** The time that calls in progress have when the service stops. */
-const DRAIN_MS = 3000
+/**
+ * The time that calls in progress have when the service stops. The leases of their shards, of 3000 ms and renewed every second
+ * until the stop, last at least as long. So no other process begins meanwhile.
+ */
+const DRAIN_MS = 2000
 
 type SendContext = ServiceContext<WebhookPorts>
 type Sending = ReturnType<typeof createSending>
@@ -41,6 +44,8 @@ function createSending(context: SendContext) {
     /** The ids of attempts whose end is not committed yet. */
     inProgress: new Set<string>(),
     ended: [] as AttemptOutcome[],
+    /** Resolves when no more outcomes of this process will be recorded. */
+    drained: Promise.withResolvers<void>(),
     waker: createWaker(ports.clock),
     waitsMs: ports.config.webhookWaitsSeconds.map((seconds) => seconds * 1000),
   }
@@ -52,48 +57,66 @@ export function createSender(context: SendContext) {
   return {
     wake: (): void => sending.waker.wake(),
     run: (signal: AbortSignal): Promise<void> => sendUntil(sending, signal),
-    /** Holds each shard whose lease this process gets, until the signal. */
+    /** Holds each shard whose lease this process gets, until the signal and then until the end of `run`. */
     holdShards: (signal: AbortSignal): Promise<unknown> =>
       Promise.all(
         Array.from({ length: SHARD_COUNT }, (_, shard) =>
-          context.withLease(`webhooks-${shard}`, (held) => holdShard(sending, shard, held), signal),
+          context.withLease(`webhooks-${shard}`, (held) => holdShard(sending, shard, { held, stop: signal }), signal),
         ),
       ),
   }
 }
 
 async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
-  const { inProgress, context } = sending
+  const { context, drained } = sending
   const { clock } = context.ports
+  let stoppedAt = Infinity
+  signal.addEventListener('abort', () => (stoppedAt = clock.monotonicMs()), { once: true })
   try {
     while (!signal.aborted) {
-      await endAndBegin(sending)
+      await endAndBegin(sending, signal)
       await waitForWork(sending, signal)
     }
   } finally {
     // An outcome that is lost here would be repeated as an interrupted attempt.
-    await recordEnded(sending)
+    await drain(sending, Math.min(stoppedAt, clock.monotonicMs()) + DRAIN_MS).finally(drained.resolve)
   }
-  const stopAt = clock.monotonicMs() + DRAIN_MS
-  while (inProgress.size > 0 && clock.monotonicMs() < stopAt) {
+}
+
+/** Records the outcomes of calls in progress until a time of the monotonic clock. */
+async function drain(sending: Sending, until: number): Promise<void> {
+  const { inProgress, context } = sending
+  const { clock } = context.ports
+  await recordEnded(sending)
+  while (inProgress.size > 0 && clock.monotonicMs() < until) {
     await clock.sleep(GATHER_MS)
     await recordEnded(sending)
   }
 }
 
-/** Takes a shard over, and holds it until the signal. */
-async function holdShard(sending: Sending, shard: number, signal: AbortSignal): Promise<void> {
-  const { context, heldShards, due, waker } = sending
-  const { clock } = context.ports
-  await endInterrupted(sending, shard, Number.MAX_SAFE_INTEGER)
-  heldShards.add(shard)
-  waker.wake()
-  while (!signal.aborted) {
-    await clock.sleep(SEARCH_EVERY_MS, signal)
-    if (!signal.aborted) await endLateInterrupted(sending, shard)
+type ShardSignals = {
+  /** Fires at the end of the lease. */
+  readonly held: AbortSignal
+  /** Fires when the process stops to send. */
+  readonly stop: AbortSignal
+}
+
+/** Takes a shard over, and holds it until its lease ends. */
+async function holdShard(sending: Sending, shard: number, { held, stop }: ShardSignals): Promise<void> {
+  const { context, heldShards, due, waker, drained } = sending
+  if (!held.aborted) await endInterrupted(sending, shard, Number.MAX_SAFE_INTEGER)
+  if (!held.aborted) {
+    heldShards.add(shard)
+    waker.wake()
+  }
+  while (!held.aborted) {
+    await context.ports.clock.sleep(SEARCH_EVERY_MS, held)
+    if (!held.aborted) await endLateInterrupted(sending, shard)
   }
   heldShards.delete(shard)
   due.forgetAll()
+  // Another process with the lease would repeat the calls that have not ended yet. A lost lease has another holder already.
+  if (stop.aborted) await drained.promise
 }
 
 /** Ends attempts in progress of a shard that are not of this process. They belong to a process that is gone. */
@@ -129,12 +152,12 @@ async function recordEnded({ context, inProgress, ended }: Sending): Promise<voi
 }
 
 /** Records the calls that have ended, and begins those that are due, in one commit. */
-async function endAndBegin(sending: Sending): Promise<void> {
+async function endAndBegin(sending: Sending, signal: AbortSignal): Promise<void> {
   const { context, pools, heldShards, inProgress, due, ended } = sending
   const { deliveries, clock } = context.ports
   const free = heldShards.size === 0 ? 0 : pools.countFree(clock.monotonicMs())
   const requests = free === 0 ? [] : await due.choose([...heldShards], free)
-  if (requests.length === 0) return recordEnded(sending)
+  if (requests.length === 0 || signal.aborted) return recordEnded(sending)
   const outcomes = ended.splice(0)
   const attempts = await deliveries.begin(requests, clock.now(), outcomes).catch((error: unknown) => {
     ended.push(...outcomes)

@@ -79,6 +79,8 @@ export async function openFixture(observed: Partial<Pick<Platform, 'log' | 'trac
     act,
     waitForFact,
     storeSecret,
+    /** Stops the service. It has stopped when the promise resolves. */
+    stop: () => running.close(),
     restart: async () => {
       await running.close()
       running = await run([bind(paymentsService(), ports)], platform)
@@ -99,6 +101,12 @@ export async function openFixture(observed: Partial<Pick<Platform, 'log' | 'trac
 }
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
+/** Requests a test of the endpoint 50. Its event is 70, and its attempt 71. */
+export const requestTest = (fixture: Fixture) =>
+  fixture.act(
+    endpointCommand(uuidFor(50), { type: 'RequestTest', data: { eventId: uuidFor(70), attemptId: uuidFor(71) } } as never),
+    'TestRequested',
+  )
 export const typesAt = ({ received }: Fixture, endpointId: string) =>
   received.filter(({ url }) => url === `https://${endpointId}.example/`).map(({ headers }) => headers['x-webhook-event'])
 export const waitForCount = (fixture: Fixture, count: number) =>

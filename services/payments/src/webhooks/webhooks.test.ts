@@ -1,12 +1,11 @@
 import type { EnvironmentTarget } from '@penstock/contracts/payments/environment.ts'
 import type { WalletTarget } from '@penstock/contracts/payments/wallet.ts'
-import { Fault } from '@penstock/kernel/result.ts'
 import { command } from '@penstock/kernel/process.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { uuidFor } from '@penstock/testkit/book-entries.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { createHmac } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { receiveRequest, START } from '../samples.fixture.ts'
 import {
   answered,
@@ -15,6 +14,7 @@ import {
   environmentId,
   firstSecret,
   openFixture,
+  requestTest,
   secondSecret,
   typesAt,
   waitForCount,
@@ -119,37 +119,6 @@ test('a call that never ends delays no other endpoint, and ends as failed when t
   await waitForQuiet(fixture)
 })
 
-test('attempts that another replica began, and never ended, end as interrupted; a long call of this one goes on', async () => {
-  const fixture = await openFixture()
-  const { deliveries } = fixture.ports
-  fixture.receiver.answer = ({ url }) => (url.includes(uuidFor(51)) ? new Promise(() => undefined) : answered(200))
-  await fixture.createEndpoint(uuidFor(51), ['payment.pending'])
-  await fixture.receive(uuidFor(10), 'expire')
-  await waitForCount(fixture, 1)
-  const begin = deliveries.begin.bind(deliveries)
-  let lost = 0
-  // A replica that commits this begin, and dies before its calls.
-  vi.spyOn(deliveries, 'begin').mockImplementation(async (...parameters) => {
-    const attempts = await begin(...parameters)
-    if (lost > 0) return attempts
-    lost += attempts.length
-    return []
-  })
-  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
-  await fixture.act(
-    endpointCommand(uuidFor(50), { type: 'RequestTest', data: { eventId: uuidFor(70), attemptId: uuidFor(71) } } as never),
-    'TestRequested',
-  )
-  await waitUntil('the lost attempt', () => lost === 1)
-  fixture.skip(61_000)
-  const [attempt] = await waitUntil('the end of the lost attempt', async () => {
-    const attempts = await deliveries.listAttempts([uuidFor(70)])
-    return attempts.some(({ status }) => status === 'FAILED') ? attempts : undefined
-  })
-  expect(attempt).toMatchObject({ id: uuidFor(71), error: 'The service stopped during the call.' })
-  expect(await deliveries.count(START)).toMatchObject({ inProgress: 1 })
-})
-
 test('an endpoint that answers 410 is switched off, and keeps its deliveries until it is switched on', async () => {
   const fixture = await openFixture()
   fixture.receiver.answer = () => answered(410)
@@ -206,8 +175,7 @@ test('a test and a redelivery are one attempt each', async () => {
   const fixture = await openFixture()
   fixture.receiver.answer = () => answered(500)
   await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
-  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
-  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
+  await requestTest(fixture)
   await waitForCount(fixture, 1)
   await waitForQuiet(fixture)
   const again = { eventId: uuidFor(70), attemptId: uuidFor(72) }
@@ -220,47 +188,6 @@ test('a test and a redelivery are one attempt each', async () => {
     { id: uuidFor(71), number: 1, status: 'FAILED' },
     { id: uuidFor(72), number: 2, status: 'FAILED' },
   ])
-})
-
-test('an attempt whose request cannot be made waits, and uses up no attempt of the receiver', async () => {
-  const fixture = await openFixture()
-  const { deliveries, opener } = fixture.ports
-  const open = vi.spyOn(opener, 'open').mockRejectedValue(new Fault('the vault has no such key'))
-  await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
-  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
-  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
-  const readAttempts = () => deliveries.listAttempts([uuidFor(70)])
-  await waitUntil('the postponement', async () => (await readAttempts())[0]?.nextAttemptAt === START + 10_000)
-  open.mockRestore()
-  fixture.skip(10_000)
-  await waitForCount(fixture, 1)
-  await waitForQuiet(fixture)
-  expect(await readAttempts()).toMatchObject([{ id: uuidFor(71), number: 1, status: 'SUCCESS' }])
-})
-
-test('an answer counts although the search for due deliveries fails before it is recorded', async () => {
-  const fixture = await openFixture()
-  const { deliveries } = fixture.ports
-  const findDue = deliveries.findDue.bind(deliveries)
-  let [hasAnswered, faults] = [false, 0]
-  deliveries.findDue = (query) => {
-    if (!hasAnswered || faults > 0) return findDue(query)
-    faults++
-    return Promise.reject(new Fault('the database is away'))
-  }
-  fixture.receiver.answer = () => {
-    hasAnswered = true
-    return answered(204)
-  }
-  await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
-  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
-  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
-  const attempt = await waitUntil('the end of the attempt', async () => {
-    const [logged] = await deliveries.listAttempts([uuidFor(70)])
-    return logged && logged.status !== 'PENDING' && logged.status !== 'IN_PROGRESS' ? logged : undefined
-  })
-  expect(faults).toBe(1)
-  expect(attempt).toMatchObject({ status: 'SUCCESS', httpStatus: 204 })
 })
 
 test('after the deletion of its environment an endpoint gets nothing more, and the bodies are gone', async () => {
