@@ -55,7 +55,7 @@ const scenarios: Readonly<Record<CrashCase['scenario'], SimulatedScenario>> = {
   'wrong size': { change: { networkEvents: sellersBehave('wrong-size') }, status: 'INVALID_CHANNEL_OPENING' },
   // With this seed the guard's effect cancels the hold. With others its round at the same height may be first.
   'not paid': {
-    change: { seed: 1, workloadMs: LONG_WORKLOAD_MS, purchases: [{ ...quietPurchase, afterwards: 'leave' }] },
+    change: { seed: 3, workloadMs: LONG_WORKLOAD_MS, purchases: [{ ...quietPurchase, afterwards: 'leave' }] },
     status: 'BUYER_FAILED_TO_PAY',
   },
   withdrawn: { change: { purchases: [{ ...quietPurchase, afterwards: 'cancel' }] }, status: 'BUYER_REJECTED' },

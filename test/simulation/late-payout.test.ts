@@ -32,7 +32,7 @@ function createUnreachableSellerPlan(seed: number): SimulationPlan {
 }
 
 /** Seeds in which a `pay` call that timed out pays the seller late, about one in ten. A changed workload needs other seeds. */
-const SEEDS = [23, 33, 39] as const
+const SEEDS = [3, 21, 22] as const
 const LATE_PAYMENT_MESSAGE = 'another invoice of this order was paid already'
 
 test(
