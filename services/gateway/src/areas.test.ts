@@ -5,7 +5,7 @@ import { schema } from './http/graphql/schema.ts'
 import { type AuthenticatedCaller, credentialKinds } from './access.ts'
 import { useCases } from './areas.ts'
 
-const isNamespace = ({ name }: GraphQLObjectType): boolean => /(Queries|Mutations)$/.test(name)
+const isNamespace = ({ name }: GraphQLObjectType): boolean => /(Queries|Query|Mutations)$/.test(name)
 
 /** Lists the paths of all fields except namespaces and their ids. */
 const listPaths = (type: GraphQLObjectType, prefix = ''): readonly string[] =>

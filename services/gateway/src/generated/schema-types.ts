@@ -1083,7 +1083,7 @@ export type Query = {
   readonly payment: PaymentQueries;
   readonly public: PublicQueries;
   readonly service_api_keys: ServiceApiKeyQueries;
-  readonly taproot_assets: TaprootAssetQueries;
+  readonly taproot_assets: TaprootAssetsQuery;
   readonly user: UserQueries;
 };
 
@@ -1346,7 +1346,7 @@ export type TaprootAssetDetails = {
   readonly universe: Maybe<Scalars['String']['output']>;
 };
 
-export type TaprootAssetQueries = {
+export type TaprootAssetsQuery = {
   readonly id: Scalars['String']['output'];
   readonly list: Maybe<ReadonlyArray<AvailableTaprootAsset>>;
 };
