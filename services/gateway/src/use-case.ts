@@ -33,6 +33,8 @@ type Definition<Path, Args, Caller, Input, Result> = {
   /** The field's place below Query or Mutation: `market.offer.create`. */
   readonly path: Path
   readonly limit?: RateLimit
+  /** A query that sellers need to serve their sales. It does not yield to other requests, as other queries do. */
+  readonly isSellersWork?: true
   /** The admitted callers. A caller is checked before its input is parsed. */
   readonly access: Access<Caller>
   /** Parses the arguments. @throws an error that says what to send instead */

@@ -1,4 +1,4 @@
-import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
+import { runWithLowPriority, runWithRegularPriority } from '@penstock/runtime/commands/low-priority.ts'
 import type { Area } from '../../area.ts'
 import type { UseCase } from '../../use-case.ts'
 import type { GraphqlContext } from './context.ts'
@@ -6,7 +6,8 @@ import type { GraphqlContext } from './context.ts'
 type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
-function createResolver({ root, access, input, run }: UseCase): Resolver {
+function createResolver({ root, access, input, run, isSellersWork }: UseCase): Resolver {
+  const runQuery = isSellersWork ? runWithRegularPriority : runWithLowPriority
   const resolve: Resolver = async (args, { gateway, ip, authentication, extensions }) => {
     // The sender of an invalid credential is not anonymous, so public operations are refused too.
     if (authentication.refusal) throw authentication.refusal
@@ -15,7 +16,7 @@ function createResolver({ root, access, input, run }: UseCase): Resolver {
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
   return root === 'Query'
-    ? (args, context) => runWithLowPriority(() => resolve(args, context))
+    ? (args, context) => runQuery(() => resolve(args, context))
     : (args, context) => context.runSerially(() => resolve(args, context))
 }
 
