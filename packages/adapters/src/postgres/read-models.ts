@@ -137,7 +137,9 @@ const refuseTemporary = (schema: string): string => `do $$
       union all select 'pg_policy'::regclass, x.oid from pg_policy x where x.polrelid = c.oid
     ) p join pg_depend d on d.classid = p.class and d.objid = p.part
       cross join lateral pg_identify_object(d.refclassid, d.refobjid, 0) i
-    where c.relnamespace = '${schema}'::regnamespace and c.relname ~ '^gateway_' and i.schema ~ '^pg_temp' limit 1;
+    where c.relnamespace = '${schema}'::regnamespace and c.relname ~ '^gateway_' and i.schema ~ '^pg_temp'
+    -- An index comes after its table.
+    order by c.relname limit 1;
     if found is not null then
       raise exception 'the table % is made of %, which a session brought; end the sessions of the gateway and migrate again',
         found.name, found.identity;
