@@ -46,6 +46,7 @@ export function settlementService(): Service<SettlementPorts> {
           SettlementMissed: ['cancel'],
           CancelRequested: ['cancel'],
           HoldCancelled: ['EndLoss'],
+          PayableClosed: ['RetryPayout'],
           LedgerPosted: ['RetryPayout'],
           PayoutInvoiceSubmitted: ['payhash.ClaimPayhash'],
           PayoutInvoiceAccepted: ['RetryPayout'],
