@@ -2,6 +2,7 @@ import { BALANCE_QUERY, type BalanceData } from '../../support/payments-client.t
 import { retryWhileUnavailable } from '../world/gateway-access.ts'
 import type { SimulatedWorld } from '../world/simulated-world.ts'
 import { type FoldedLog, InvariantViolation } from './folded-log.ts'
+import { hasNoOpenTransaction } from './read-models.ts'
 import { checkWebhooks } from './webhooks.ts'
 import { checkBalance, checkTransactions, listTransactions } from './payments.ts'
 
@@ -35,5 +36,5 @@ async function waitForDeliveries({ records, engine }: SimulatedWorld): Promise<v
   const until = clock.now() + BALANCE_TIMEOUT_MS
   const countOpen = (): number =>
     records.rows<{ count: number }>('SELECT count(*) AS count FROM webhook_attempts WHERE ended_at IS NULL')[0]?.count ?? 0
-  while (countOpen() > 0 && clock.now() < until) await clock.sleep(500)
+  while ((!hasNoOpenTransaction(records) || countOpen() > 0) && clock.now() < until) await clock.sleep(500)
 }
