@@ -40,6 +40,8 @@ describe.skipIf(clusterSkipReason !== undefined)('a cluster with two gateways at
       replicas: 2,
       env: {
         PENSTOCK_SIM_BLOCK_SECONDS: '1',
+        // Both replicas of a service issue holds only if the lane of unpaid messages has two partitions.
+        PENSTOCK_KAFKA_PARTITIONS: '6',
         PENSTOCK_OPEN_WINDOW_SECONDS: '120',
         PENSTOCK_FUNDING_SEEN_BLOCKS: '144',
         PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40',
