@@ -103,7 +103,7 @@ const disableCaching: RequestHandler = (_, response, next) => {
   next()
 }
 
-/** Mutations, and the query of sellers for their work. Its word may be anywhere in a document, and each use case decides then. */
+/** The words of mutations and of the list of a seller's sales. They may be anywhere, because each use case sets its own priority. */
 const REGULAR_WORDS = /mutation|sales/
 
 /** A document that only asks yields to other requests at the database. */
