@@ -62,13 +62,18 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       await deliveries.end([failed('e2-b', { attemptId: 'second', at: START + 7 })], START + 6)
       expect(await findNext()).toBe(START + 7)
     })
-    it('tell since when they fail', async () => {
+    /** Begins eight of nine attempts at an endpoint. */
+    const beginEight = async () => {
       const { deliveries, queue } = open()
       await queue.record(endpoint('a'), ...Array.from({ length: 9 }, (_, n) => event(`e${n}`, ['a'], { createdAt: START + n })))
       const now = START + 9
       const failingSince = async () =>
         (await deliveries.findDue({ shards: ALL_SHARDS, now, except: [], max: 1 })).map((due) => due.failingSince)
       await queue.begin('a', 8, now)
+      return { deliveries, queue, failingSince }
+    }
+    it('tell since when they fail', async () => {
+      const { deliveries, failingSince } = await beginEight()
       await deliveries.end([failed('e0-a')], START + 10)
       await deliveries.end([failed('e1-a')], START + 20)
       expect(await failingSince()).toEqual([START + 10])
@@ -81,12 +86,7 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       expect(await failingSince()).toEqual([START + 60])
     })
     it('do not fail by failures of the service', async () => {
-      const { deliveries, queue } = open()
-      await queue.record(endpoint('a'), ...Array.from({ length: 9 }, (_, n) => event(`e${n}`, ['a'], { createdAt: START + n })))
-      const now = START + 9
-      const failingSince = async () =>
-        (await deliveries.findDue({ shards: ALL_SHARDS, now, except: [], max: 1 })).map((due) => due.failingSince)
-      await queue.begin('a', 8, now)
+      const { deliveries, queue, failingSince } = await beginEight()
       await deliveries.end([interrupted('e0-a', { attemptId: 'e0-second', at: START + 60 * SECOND })], START + 10)
       expect(await failingSince()).toEqual([null])
       expect(await queue.listAttempts('e0')).toMatchObject([{ status: 'FAILED' }, { id: 'e0-second', status: 'PENDING' }])
