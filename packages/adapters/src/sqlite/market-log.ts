@@ -33,8 +33,11 @@ export type MarketLogOptions = {
   readonly pollMs?: number
 }
 
+/** A market has one process, so another process writes only rarely. */
+const POLL_MS = 1000
+
 /** Opens or creates the file. Several processes may open it; SQLite admits one writer at a time. */
-export function openMarketLog(path: string, { readOnly = false, pollMs = 100 }: MarketLogOptions = {}): MarketLog {
+export function openMarketLog(path: string, { readOnly = false, pollMs = POLL_MS }: MarketLogOptions = {}): MarketLog {
   const db = openDatabase(path, readOnly)
   const listeners = {
     beforeCommit: new Set<() => void>(),
