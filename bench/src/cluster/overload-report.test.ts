@@ -20,6 +20,12 @@ const createLoad = (factor: number, change: Partial<OverloadResult> = {}): Overl
   ...change,
 })
 
+/** 80 refusals, which cost this much CPU above the idle cluster. */
+const createRefusals = (ms: number): OverloadReport['refusals'] => ({
+  window: { wallMs: 5000, byProcess: new Map([['order', 900 + ms]]) },
+  refused: 80,
+})
+
 /** Creates a report that meets every goal at its limit. */
 const createReport = (heaviest: Partial<OverloadResult> = {}, change: Partial<OverloadReport> = {}): OverloadReport => ({
   capacityPerSecond: 2,
@@ -44,12 +50,13 @@ const createReport = (heaviest: Partial<OverloadResult> = {}, change: Partial<Ov
     referenceMs: 20,
   },
   recoveryMs: 10_000,
+  refusals: createRefusals(800),
   ...change,
 })
 const listVerdicts = (report: OverloadReport, firstRuns?: number) => listGoals(report, firstRuns).map(({ isHeld }) => isHeld)
 
 test('figures at their limits hold', () => {
-  expect(listVerdicts(createReport(), 22.23)).toEqual([true, true, true, true, true, true])
+  expect(listVerdicts(createReport(), 22.23)).toEqual([true, true, true, true, true, true, true])
   expect(listMissedGoals(createReport()).filter((goal) => !goal.startsWith('CPU of a sold order'))).toEqual([])
 })
 
@@ -65,8 +72,14 @@ test.each<[reason: string, report: OverloadReport, missed: number]>([
     createReport({}, { cpu: { ...createReport().cpu, idle: { wallMs: 29_000, byProcess: new Map([['order', 2400]]) } } }),
     4,
   ],
+  ['a refused purchase costs a tenth of a sold order', createReport({}, { refusals: createRefusals(1600) }), 5],
+  [
+    'no purchase was refused while the market was stopped',
+    createReport({}, { refusals: { ...createRefusals(0), refused: 0 } }),
+    5,
+  ],
 ])('a goal is missed if %s', (_, report, missed) => {
-  expect(listVerdicts(report).slice(0, 5)).toEqual([0, 1, 2, 3, 4].map((index) => index !== missed))
+  expect(listVerdicts(report).slice(0, 6)).toEqual([0, 1, 2, 3, 4, 5].map((index) => index !== missed))
 })
 
 test('the cost of an order is compared with the first measurement, if there is one', () => {

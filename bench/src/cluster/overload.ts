@@ -14,6 +14,7 @@ import { findBuyer } from '../../../test/support/market-client.ts'
 import type { TestCluster } from '../../../test/support/cluster.ts'
 import { openJsonClient } from '../callers.ts'
 import { type CpuReport, measureCpu, measureIdleCpu, measureReferenceMs } from './cpu.ts'
+import { measureRefusals, type RefusalCpu } from './refusals.ts'
 
 export type OverloadSize = {
   /** Duration of each load. */
@@ -44,6 +45,7 @@ export type OverloadReport = {
   readonly cpu: CpuReport
   /** From the last order of the heaviest load to normal invoice times; null if they did not return within the limit. */
   readonly recoveryMs: number | null
+  readonly refusals: RefusalCpu
 }
 
 const [LIGHTEST] = LOAD_FACTORS
@@ -62,7 +64,8 @@ const createBuyBody = (uri: string): string =>
 
 /**
  * Measures the capacity: the channels per second that the cluster sells to buyers that each wait for their invoice. Then an
- * open loop places orders at multiples of the capacity. The CPU is measured when the cluster is idle, and at the lightest load.
+ * open loop places orders at multiples of the capacity. The CPU is measured when the cluster is idle, at the lightest load, and
+ * while the cluster refuses every purchase.
  */
 export async function measureOverload(cluster: TestCluster, size: OverloadSize): Promise<OverloadReport> {
   const capacityPerSecond = await measureCapacity(cluster, size)
@@ -87,7 +90,10 @@ export async function measureOverload(cluster: TestCluster, size: OverloadSize):
   const settings = createLoadSettings(capacityPerSecond * HEAVIEST, size.seconds)
   const { outcome, recoveryMs } = await overloadAndRecover(cluster, settings, lightest.buyP50Ms ?? 0)
   addLoad(HEAVIEST, outcome)
-  return { capacityPerSecond, loadSeconds: size.seconds, loads, cpu, recoveryMs }
+  await waitForQuiescence(cluster)
+  const { uri } = await findBuyer(cluster)
+  const refusals = await measureRefusals(cluster, createBuyBody(uri))
+  return { capacityPerSecond, loadSeconds: size.seconds, loads, cpu, recoveryMs, refusals }
 }
 
 /** Sells at the capacity and at half of it, for a profile of the functions that a sale needs. */
