@@ -57,6 +57,20 @@ test('the timer reports a lease as soon as it is due, although another lease was
   expect(reported).toEqual([['a'], ['b']])
 })
 
+test('of many leases at most two per second are due, and each is due after ten minutes', async () => {
+  const { clock, reported, idleLeases } = openFixture()
+  for (let n = 0; n < 240; n++) idleLeases.add(`${n}`, 900)
+  await clock.pass(119_000)
+  idleLeases.onBlock(1)
+  expect(reported).toEqual([])
+  await clock.pass(15_000)
+  expect(reported.flat()).toHaveLength(240)
+  for (let n = 0; n < 5000; n++) idleLeases.add(`${n}`, 900)
+  await clock.pass(600_000)
+  idleLeases.onBlock(2)
+  expect(reported.at(-1)).toHaveLength(500)
+})
+
 test('a slow block reports every lease, the longest unobserved first', async () => {
   const { clock, reported, idleLeases } = openFixture()
   for (const id of ['a', 'b', 'c']) idleLeases.add(id, 900)

@@ -2,6 +2,10 @@
 const MAX_LEASES_PER_BLOCK = 500
 /** The shortest time between two observations of an idle lease, since blocks of a test network may come every second. */
 const MIN_IDLE_MS = 60_000
+/** Many leases are observed less often, so that the cost of fast blocks does not grow with the number of sold channels. */
+const IDLE_MS_PER_LEASE = 500
+/** The usual time between two blocks. */
+const MAX_IDLE_MS = 600_000
 /** The shortest time between two reports by the timer, which spreads the observations of many leases. */
 const MIN_TIMER_MS = 15_000
 
@@ -30,13 +34,14 @@ export function trackIdleLeases(clock: IdleClock, signal: AbortSignal, onDue: (i
   function reportDue(): void {
     if (signal.aborted) return
     const notObserved = [...leases].filter(([, { observedAt }]) => observedAt < block.at)
-    const idleSince = clock.monotonicMs() - MIN_IDLE_MS
+    const idleMs = Math.min(Math.max(MIN_IDLE_MS, leases.size * IDLE_MS_PER_LEASE), MAX_IDLE_MS)
+    const idleSince = clock.monotonicMs() - idleMs
     const isDue = ({ observedAt, endsAtHeight }: IdleLease): boolean => observedAt <= idleSince || block.height >= endsAtHeight
     const due = notObserved.filter(([, lease]) => isDue(lease)).slice(0, MAX_LEASES_PER_BLOCK)
     const reported = new Set(due.map(([id]) => id))
     onDue([...reported])
     const remaining = notObserved.filter(([id]) => !reported.has(id))
-    if (remaining.length > 0) scheduleReport(Math.min(...remaining.map(([, { observedAt }]) => observedAt + MIN_IDLE_MS)))
+    if (remaining.length > 0) scheduleReport(Math.min(...remaining.map(([, { observedAt }]) => observedAt + idleMs)))
   }
 
   // A timer reports the remaining leases, because the next block may come much later.
