@@ -11,7 +11,6 @@ type Entry = {
 type RequestQueue = {
   push(request: { readonly entry: Entry; readonly expectResponse: boolean; sendRequest(): void }): void
   scheduleRequestTimeoutCheck(): void
-  destroy(): void
 }
 type RequestQueues = new (options: object) => RequestQueue
 const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as RequestQueues // untyped
@@ -44,7 +43,12 @@ beforeEach(() => {
   checks = 0
   vi.useFakeTimers()
 })
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  connected = false
+  vi.advanceTimersByTime(1000)
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
 
 it('a request without a response fails at most a second after its timeout', () => {
   const queue = createQueue()
@@ -54,15 +58,11 @@ it('a request without a response fails at most a second after its timeout', () =
   expect(errors).toEqual([])
   vi.advanceTimersByTime(1000)
   expect(errors.map(({ name }) => name)).toEqual(['KafkaJSRequestTimeoutError'])
-  queue.destroy()
 })
 
-it('an idle connection wakes its process once a second, and no longer than it lasts', () => {
-  const queue = createQueue()
-  queue.scheduleRequestTimeoutCheck()
+it('idle connections share a timer that wakes their process once a second, and lasts as long as they', () => {
+  for (let n = 0; n < 3; n++) createQueue().scheduleRequestTimeoutCheck()
+  expect(vi.getTimerCount()).toBe(1)
   vi.advanceTimersByTime(10_000)
-  expect(checks).toBe(10)
-  connected = false
-  vi.advanceTimersByTime(1000)
-  expect(vi.getTimerCount()).toBe(0)
+  expect(checks).toBe(30)
 })
