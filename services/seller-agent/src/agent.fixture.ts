@@ -23,7 +23,14 @@ import { defaultFundingFeeSettings, type AgentTimings, defaultTimings, type Sell
 import { runSaleWorker } from './worker.ts'
 
 export const SIZE_SAT = 1_000_000n
-const fastTimings: AgentTimings = { ...defaultTimings, pollMs: 2, watchMs: 2, firstRetryMs: 2, longestRetryMs: 10 }
+const fastTimings: AgentTimings = {
+  ...defaultTimings,
+  pollMs: 2,
+  quietPollMs: 2,
+  watchMs: 2,
+  firstRetryMs: 2,
+  longestRetryMs: 10,
+}
 
 export const sellerTerms: SellerTerms = {
   totalSizeSat: 100_000_000n,

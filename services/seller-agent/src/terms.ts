@@ -32,7 +32,10 @@ export const toOfferInput = (terms: SellerTerms) => ({
 
 /** The intervals and limits of the agent's work. */
 export type AgentTimings = {
+  /** Milliseconds between two lists of the pending sales. */
   readonly pollMs: number
+  /** The same for a quiet agent, because each poll costs the market CPU. */
+  readonly quietPollMs: number
   /** The longest time between two attestations. A change of the funds is attested earlier. */
   readonly attestMs: number
   readonly fundsMs: number
@@ -51,6 +54,7 @@ export type AgentTimings = {
 
 export const defaultTimings: AgentTimings = {
   pollMs: 1000,
+  quietPollMs: 2000,
   attestMs: 10_000,
   fundsMs: 2000,
   watchMs: 5000,

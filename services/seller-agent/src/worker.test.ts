@@ -1,9 +1,11 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { AddressRefused, type Lightning, OpenRefused } from '@penstock/ports/lightning.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MarketClient } from './market-client.ts'
 import { fundingOf } from './sale.ts'
+import { QUIET_AFTER_POLLS } from './worker.ts'
 import { openAgentFixture, SIZE_SAT, type AgentFixture } from './agent.fixture.ts'
 
 let fixture: AgentFixture
@@ -55,6 +57,24 @@ test('the opening of a new sale has precedence over the checks of published sale
   const second = fixture.place('two')
   await waitUntil('the second is submitted', () => second.submissions.length === 1)
   expect(first.submissions).toHaveLength(1)
+})
+
+test('an agent without sales polls less often after a while, until the market has a sale for it', async () => {
+  const waitsMs: number[] = []
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    waitsMs.push(ms)
+    return systemClock.sleep(1, signal)
+  }
+  const timings = { pollMs: 1001, quietPollMs: 2002 }
+  fixture.start({ clock: { ...systemClock, sleep }, timings })
+  await waitUntil('the agent is quiet', () => waitsMs.includes(2002))
+  const pollWaitsMs = waitsMs.filter((ms) => ms === 1001 || ms === 2002)
+  expect(pollWaitsMs.indexOf(2002)).toBe(QUIET_AFTER_POLLS - 1)
+  const order = fixture.place('one')
+  await waitUntil('the sale is submitted', () => order.submissions.length === 1)
+  const waitsBefore = waitsMs.length
+  await waitUntil('further polls', () => waitsMs.slice(waitsBefore).filter((ms) => ms === 1001).length > 2)
+  expect(waitsMs.slice(waitsBefore)).not.toContain(2002)
 })
 
 test('a funding whose output index exceeds a short channel id is abandoned, and never submitted', async () => {

@@ -12,11 +12,14 @@ type Pause = { readonly watchAt: number; readonly retryAt: number; readonly faul
 const noPause: Pause = { watchAt: 0, retryAt: 0, faults: 0 }
 const FIRST_RETRY_MS = 250
 const LONGEST_RETRY_MS = 10_000
+/** An agent counts as quiet after so many polls in a row without an unfinished sale. */
+export const QUIET_AFTER_POLLS = 30
 
 /** Advances each sale as far as possible, several sales at a time and one task per sale, until the signal aborts. */
 export async function runSaleWorker(context: AgentContext, timings: AgentTimings, signal: AbortSignal): Promise<void> {
   const running = new Map<string, Promise<void>>()
   const pauses = new Map<string, Pause>()
+  let quietPolls = 0
   while (!signal.aborted) {
     for (const orderId of context.wakeUps.takeOrders()) watchNow(pauses, orderId)
     const listed = await listPendingSales(context, signal)
@@ -31,7 +34,8 @@ export async function runSaleWorker(context: AgentContext, timings: AgentTimings
         running.set(orderId, advancing)
       }
     }
-    await context.wakeUps.sales.wait(timings.pollMs, signal)
+    quietPolls = listed && context.journal.sales.size === 0 ? quietPolls + 1 : 0
+    await context.wakeUps.sales.wait(quietPolls >= QUIET_AFTER_POLLS ? timings.quietPollMs : timings.pollMs, signal)
   }
   await Promise.all(running.values())
 }
