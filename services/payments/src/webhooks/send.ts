@@ -12,7 +12,7 @@ import { createWaker } from './waker.ts'
 
 /** The longest pause of an idle sender, and so the delay of an event that another replica has recorded. */
 const IDLE_MS = 1000
-/** The pause while calls are in progress and no more may begin. */
+/** The pause while calls are in progress, and after a search that began nothing. */
 const BUSY_MS = 100
 /** Outcomes wait so long for others, so that many share a commit. */
 const GATHER_MS = 5
@@ -68,14 +68,19 @@ export function createSender(context: SendContext) {
 }
 
 async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
-  const { context, drained } = sending
+  const { context, drained, waker } = sending
   const { clock } = context.ports
   let stoppedAt = Infinity
   signal.addEventListener('abort', () => (stoppedAt = clock.monotonicMs()), { once: true })
   try {
     while (!signal.aborted) {
+      const idleMs = await findIdleMs(sending)
+      if (idleMs > 0) {
+        await waker.sleep(idleMs, signal)
+        continue
+      }
       await endAndBegin(sending, signal)
-      await waitForWork(sending, signal)
+      await waitForOutcomes(sending, signal)
     }
   } finally {
     // An outcome that is lost here would be repeated as an interrupted attempt.
@@ -192,16 +197,16 @@ function call(sending: Sending, attempt: Attempt, endpoint: DueEndpoint): void {
 /** Outcomes are recorded together with others. A process with few calls does not wait for many. */
 const isBatch = ({ ended, inProgress }: Sending): boolean => ended.length >= Math.min(GATHER_COUNT, inProgress.size / 2)
 
-async function waitForWork(sending: Sending, signal: AbortSignal): Promise<void> {
-  const { ended, waker } = sending
-  await waker.sleep(await findPauseMs(sending), signal)
-  if (ended.length > 0 && !isBatch(sending)) await waker.sleep(GATHER_MS, signal)
+/** @returns the time without work, as known now */
+async function findIdleMs({ context, ended, inProgress, heldShards }: Sending): Promise<number> {
+  const { deliveries, clock } = context.ports
+  if (ended.length > 0 || inProgress.size > 0) return 0
+  const next = heldShards.size === 0 ? null : await deliveries.findNextDueAt([...heldShards], [])
+  return next === null ? IDLE_MS : Math.min(IDLE_MS, next - clock.now())
 }
 
-async function findPauseMs({ context, ended, inProgress, heldShards }: Sending): Promise<number> {
-  const { deliveries, clock } = context.ports
-  if (ended.length > 0) return 0
-  if (inProgress.size > 0) return BUSY_MS
-  const next = heldShards.size === 0 ? null : await deliveries.findNextDueAt([...heldShards], [])
-  return next === null ? IDLE_MS : Math.min(IDLE_MS, Math.max(BUSY_MS, next - clock.now()))
+async function waitForOutcomes(sending: Sending, signal: AbortSignal): Promise<void> {
+  const { ended, waker } = sending
+  if (ended.length === 0) await waker.sleep(BUSY_MS, signal)
+  if (ended.length > 0 && !isBatch(sending)) await waker.sleep(GATHER_MS, signal)
 }
