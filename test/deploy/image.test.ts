@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NODE_ARGUMENTS } from '@penstock/cluster/launcher/process-supervisor.ts'
 import { listProcessPermissions } from '@penstock/cluster/process-permissions.ts'
 import { assembleStage, DOCKERFILE_ROOT, readDockerStages } from './dockerfile.ts'
 import { type BillOfMaterials, listDirectDependencies, getComponentName, listDevelopmentDependencies } from './sbom.ts'
@@ -16,7 +17,7 @@ test('the last stage is the official Node image without a package manager, and r
   expect(findInstruction('RUN')).toMatch(/^rm -rf .*\/npm .*corepack/)
   expect(findInstruction('USER')).toBe('1000:1000')
   expect(findInstruction('HEALTHCHECK')).toContain('/readyz')
-  expect(findInstruction('ENTRYPOINT')).toBe('["node"]')
+  expect(JSON.parse(findInstruction('ENTRYPOINT'))).toEqual(['node', ...NODE_ARGUMENTS])
   expect([workspace?.name, bill?.name]).toEqual(['workspace', 'sbom'])
 })
 
