@@ -286,3 +286,37 @@ test('a full limit is full for those who ask before they enter, and a question c
   if ('admitted' in entry) entry.admitted.reportReady()
   assert.equal(admission.isFull(), false)
 })
+
+/** Purchases for silent nodes are refused after this time, by `REACH_TIMEOUT_MS` of settlement and the time of a purchase. */
+const SILENT_MS = 5300
+
+test.each([
+  [0, 20],
+  [0.5, 20],
+  [1, 60],
+  [5, 120],
+])(
+  'purchases for silent nodes keep no other purchase out (%d other per second, %d for silent nodes a minute)',
+  (perSecond, silentPerMinute) => {
+    let now = 0
+    const limits: number[] = []
+    const observer = { onInFlight: () => {}, onLimit: (limit: number) => void limits.push(limit), onRefused: () => {} }
+    const admission = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS, observer)
+    const ends: { readonly at: number; readonly report: () => void }[] = []
+    const enter = (tookMs: number, report: (admitted: AdmittedPurchase) => void): boolean => {
+      const entry = admission.enter()
+      if ('admitted' in entry) ends.push({ at: now + tookMs, report: () => report(entry.admitted) })
+      return 'admitted' in entry
+    }
+    const refused: number[] = []
+    for (; now < 600_000; now += 10) {
+      for (const end of ends.filter(({ at }) => at === now)) end.report()
+      if (now % Math.round(60_000 / silentPerMinute) < 10) enter(SILENT_MS, (admitted) => admitted.reportRefused())
+      // At the end, a market without other purchases gets one.
+      const isDue = perSecond > 0 ? now % (1000 / perSecond) < 10 : now === 599_990
+      if (isDue && !enter(300, (admitted) => admitted.reportReady())) refused.push(now)
+    }
+    assert.deepEqual(refused, [])
+    assert.ok(Math.min(...limits) >= 20, `the limit was ${Math.min(...limits)}`)
+  },
+)

@@ -26,6 +26,8 @@ const MIN_COMPLETED = 8
 const MIN_ENTERED = 8
 /** A purchase may queue for one fifth of the time for its answer; the rest is a reserve for later delays. */
 const QUEUE_SHARE = 5
+/** A purchase may wait for the buyer's own node. So a waiting purchase shows a slow market only close to the end of its time. */
+const STUCK_SHARE = 0.8
 /** The limit at the start, when the market's capacity is not known, and the bounds of the limit of a quiet market. */
 const INITIAL_LIMIT = 20
 const [MIN_QUIET_LIMIT, MAX_QUIET_LIMIT] = [INITIAL_LIMIT, 64]
@@ -70,7 +72,7 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     const overMs = now - sample.since
     // A low limit needs fewer completed purchases, so that it recovers from an outage in a shorter time.
     if (overMs < REVIEW_EVERY_MS || (sample.completed < Math.min(MIN_COMPLETED, limit) && overMs < maxQueueMs)) return
-    const measured = measure(sample, inFlight, now)
+    const measured = measure(sample, inFlight, now, answerMs * STUCK_SHARE)
     const bounds = computeBounds(base.read(now) ?? 0, answerMs)
     limit = adaptLimit(limit, sample, measured, { ...bounds, overMs, idleMs: inFlight.size === 0 ? now - lastLeftAt : 0 })
     perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
@@ -133,9 +135,10 @@ const computeBounds = (baseMs: number, answerMs: number): Bounds => ({
   maxMs: Math.min(baseMs + answerMs / QUEUE_SHARE, answerMs / 2),
 })
 
-function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number) {
+function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number, stuckMs: number) {
   const [oldest] = inFlight
-  const oldestMs = oldest ? now - oldest.since : 0
+  const waitedMs = oldest ? now - oldest.since : 0
+  const oldestMs = waitedMs >= stuckMs ? waitedMs : 0
   const perSecond = (sample.completed * SECOND_MS) / (now - sample.since)
   return {
     /** Completed purchases per second. */

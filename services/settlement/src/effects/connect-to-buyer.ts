@@ -78,6 +78,14 @@ function explainUnreached(tries: readonly ConnectAttempt[]): string {
 
 export type ReachOutcome = { readonly reached: boolean; readonly reason: string; readonly height: number }
 
+/**
+ * The time in which the buyer's node has to answer. With the 4 s for the name of its host it is shorter than the usual time for
+ * the answer of a purchase. Otherwise purchases for silent nodes would look like a slow market.
+ */
+const REACH_TIMEOUT_MS = 5000
+
+type Sleeper = Pick<SettlementEffectContext['ports']['clock'], 'sleep'>
+
 /** Tries the buyer's own addresses, or else its addresses from gossip. A node that is already connected counts as reached. */
 export async function connectToBuyer(
   ports: Pick<SettlementEffectContext['ports'], 'lightning' | 'chain' | 'clock'>,
@@ -87,14 +95,39 @@ export async function connectToBuyer(
   // This height decides whether enough blocks are left for another opening.
   const [{ height }, isConnected] = await Promise.all([readHighestTip(ports), peers.isConnected(pubkey)])
   if (isConnected) return { reached: true, reason: 'The node is connected to ours.', height }
-  const sockets = given.length > 0 ? given : (await peers.addresses(pubkey)).sockets
-  const tries: ConnectAttempt[] = []
-  for (const socket of sockets.slice(0, MAX_SOCKETS)) {
-    const attempt = await tryConnecting(socket, peers.connect(pubkey, socket))
-    if (attempt.outcome === true) return { reached: true, reason: `The node answers at ${socket}.`, height }
-    tries.push(attempt)
-  }
+  const sockets = (given.length > 0 ? given : (await peers.addresses(pubkey)).sockets).slice(0, MAX_SOCKETS)
   // An LSPS1 order contains no address, because the wallet itself connects to its sellers. So a missing address is no failure.
   if (sockets.length === 0) return { reached: true, reason: 'Our node knows no address of the node; its sellers may.', height }
+  const tries = await tryUntilReached(sockets, (socket) =>
+    falseAfter(ports.clock, REACH_TIMEOUT_MS, peers.connect(pubkey, socket)),
+  )
+  const reached = tries.find(({ outcome }) => outcome === true)
+  if (reached) return { reached: true, reason: `The node answers at ${reached.socket}.`, height }
   return { reached: false, reason: explainUnreached(tries), height }
+}
+
+/** Tries all addresses at once. @returns the attempts that have ended when the first succeeds, or all of them */
+function tryUntilReached(
+  sockets: readonly string[],
+  connect: (socket: string) => Promise<boolean>,
+): Promise<readonly ConnectAttempt[]> {
+  return new Promise((resolve, reject) => {
+    const ended = new Map<string, ConnectAttempt>()
+    const distinct = [...new Set(sockets)]
+    const end = (attempt: ConnectAttempt): void => {
+      ended.set(attempt.socket, attempt)
+      const isLast = attempt.outcome === true || ended.size === distinct.length
+      if (isLast) resolve(distinct.flatMap((socket) => ended.get(socket) ?? []))
+    }
+    for (const socket of distinct) tryConnecting(socket, connect(socket)).then(end, reject)
+  })
+}
+
+async function falseAfter(clock: Sleeper, ms: number, connecting: Promise<boolean>): Promise<boolean> {
+  const answered = new AbortController()
+  try {
+    return await Promise.race([connecting, clock.sleep(ms, answered.signal).then(() => false)])
+  } finally {
+    answered.abort('answered')
+  }
 }
