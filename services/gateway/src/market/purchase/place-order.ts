@@ -1,6 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
 import { READ_ONLY_ANSWER } from '../../commands/commands.ts'
@@ -28,10 +29,10 @@ export const noLspTerms = {
 /** A fault in the form of the caller's interface. */
 type CallerFault = { readonly fault: unknown }
 
-export type PlaceOrderRequest<Fault extends CallerFault = never> = {
+export type PlaceOrderRequest<Refusal extends CallerFault = never> = {
   readonly orderId: string
   /** Runs after the admission, so that a purchase that a busy market refuses reads and stores nothing. */
-  readonly prepare: () => Promise<QuoteRequest | Fault>
+  readonly prepare: () => Promise<QuoteRequest | Refusal>
   /** The caller's address, for the limits. */
   readonly ip: string
   /** Whether the order has reached the state that the caller waits for. */
@@ -69,10 +70,10 @@ type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
  * order expires.
  */
 export function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult>
-export function placeOrder<Fault extends CallerFault>(
+export function placeOrder<Refusal extends CallerFault>(
   gateway: Gateway,
-  request: PlaceOrderRequest<Fault>,
-): Promise<PlaceOrderResult | Fault>
+  request: PlaceOrderRequest<Refusal>,
+): Promise<PlaceOrderResult | Refusal>
 export async function placeOrder(
   gateway: Gateway,
   request: PlaceOrderRequest<CallerFault>,
@@ -82,7 +83,7 @@ export async function placeOrder(
   const entry = gateway.admission.enter()
   if ('busyForSeconds' in entry) return { outcome: 'busy', seconds: entry.busyForSeconds }
   const { admitted } = entry
-  let outcome: PlaceOrderResult['outcome'] | undefined
+  let outcome: PlaceOrderResult['outcome'] | 'failed' | undefined
   try {
     const until = getAnswerDeadline(gateway)
     const quoteRequest = await request.prepare()
@@ -91,9 +92,13 @@ export async function placeOrder(
     outcome = result.outcome
     if (outcome === 'refused' && quoteRequest.record) await gateway.records.delete(quoteRequest.record.id)
     return result
+  } catch (error) {
+    // A database or a bus that does not answer in time is a sign of load.
+    if (error instanceof Fault) outcome = 'failed'
+    throw error
   } finally {
     if (outcome === 'ready') admitted.reportReady()
-    else if (outcome === 'withdrawn') admitted.reportLate()
+    else if (outcome === 'withdrawn' || outcome === 'failed') admitted.reportLate()
     else admitted.reportRefused()
   }
 }

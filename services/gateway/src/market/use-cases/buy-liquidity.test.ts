@@ -1,5 +1,6 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { hashCredential, isCredential } from '@penstock/credentials/credentials.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
@@ -217,6 +218,22 @@ test('a purchase that a busy market refuses does not count for the limit of its 
   const [first, second] = [await market.gql(BUY, { input }), await market.gql(BUY, { input })]
   assert.deepEqual([first.status, first.errors], [200, undefined])
   assert.equal(second.status, 429)
+})
+
+test('a purchase that fails because a database does not answer counts as late for the admission', async () => {
+  const reports: string[] = []
+  const admitted = {
+    reportReady: () => void reports.push('ready'),
+    reportLate: () => void reports.push('late'),
+    reportRefused: () => void reports.push('refused'),
+  }
+  const admission = { enter: () => ({ admitted }), isFull: () => false }
+  const { hostGuard } = market.gateway
+  Object.assign(market.gateway, { admission, hostGuard: () => Promise.reject(new Fault('the database does not answer')) })
+  assert.equal((await market.gql(BUY, { input })).errors?.length, 1)
+  Object.assign(market.gateway, { hostGuard })
+  assert.equal((await market.gql(BUY, { input })).errors, undefined)
+  assert.deepEqual(reports, ['late', 'ready'])
 })
 
 test('a market without space for new orders refuses a purchase as a busy market does', async () => {
