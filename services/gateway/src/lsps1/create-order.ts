@@ -5,7 +5,7 @@ import { storeText } from '../store-text.ts'
 import type { Gateway } from '../ports.ts'
 import { readBookEntries, type LspType, createGenericRequest, type NodeSources, readPricing } from './book.ts'
 import { listPublishedSellers, publishSellers } from './published-sellers.ts'
-import { lspMarketBusy, type LspFault, optionMismatched, toRefusalFault, clientRejected } from './faults.ts'
+import { lspMarketBusy, type LspFault, optionMismatched, orderWithdrawn, toRefusalFault, clientRejected } from './faults.ts'
 import { toLspOrder } from './order-record.ts'
 import { type CreateOrderBody, type LspOrder, MIN_CONFIRMATIONS } from './schemas.ts'
 
@@ -40,7 +40,7 @@ export async function createOrder(
     case 'ended':
       return clientRejected(result.stored.order.reason ?? 'The order could not be placed.')
     case 'withdrawn':
-      return clientRejected('The order was not ready in time and is withdrawn; nothing has to be paid. Try again later.')
+      return orderWithdrawn('The order was not ready in time and is withdrawn; nothing has to be paid. Try again later.')
     case 'ready':
       return toLspOrder(result.stored, token) ?? clientRejected('The order could not be placed.')
   }

@@ -23,6 +23,9 @@ export const optionMismatched = (option: string, message: string): LspFault =>
 /** For an order that no seller can serve now for this client. */
 export const clientRejected = (message: string): LspFault => createFault(500, 1, 'Client rejected', '', message)
 
+/** For an order that may exist for a while. Clients repeat a request with status 5xx, and would place another order. */
+export const orderWithdrawn = (message: string): LspFault => createFault(409, 1, 'Client rejected', '', message)
+
 export const lspOrderNotFound = (): LspFault => createFault(404, 101, 'Not found', 'order_id', 'There is no such order here.')
 
 /** @param path the path below the base path: `/{type}/{operation}` */

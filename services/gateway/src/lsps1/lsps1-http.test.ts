@@ -128,6 +128,16 @@ describe('HTTP', () => {
     assert.deepEqual([mismatched.status, mismatched.body.error.code], [400, 100])
   })
 
+  test('an order that is not ready in time gets no status 5xx, because clients would repeat the request', async () => {
+    await lspHarness.close()
+    await reopenLspHarness({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
+    await addSeller(1)
+    lspHarness.respondWith(() => Promise.resolve())
+    const { status, body } = await postOrder<LspError>(makeOrderBody())
+    assert.deepEqual([status, body.statusCode, body.error.code], [409, 409, 1])
+    assert.match(body.message, /^The order was not ready in time and is withdrawn/)
+  })
+
   test('a starting service answers with status 503', async () => {
     await lspHarness.close()
     await reopenLspHarness({}, () => 'the read models')
