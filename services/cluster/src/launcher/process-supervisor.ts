@@ -33,6 +33,7 @@ const STOP_TIMEOUT_MS = 12_000
 export const NODE_ARGUMENTS = ['--min-semi-space-size=8']
 const READY_TIMEOUT_MS = 300_000
 const POLL_MS = 200
+const HANG_CHECK_MS = 1000
 const ANSWER_TIMEOUT_MS = 2000
 
 export function superviseProcess(
@@ -123,7 +124,7 @@ async function killIfHung(
   }
   const health = createHealthCheck(ask, limits)
   while (!exited.aborted) {
-    await sleep(POLL_MS, undefined, { signal: exited }).catch(() => undefined) // the process ended
+    await sleep(Math.min(limits.intervalMs, HANG_CHECK_MS), undefined, { signal: exited }).catch(() => undefined) // the process ended
     const hangReason = await health.check()
     if (hangReason === undefined || exited.aborted) continue
     print(hangReason)

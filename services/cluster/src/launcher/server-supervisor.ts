@@ -22,7 +22,7 @@ export type SupervisedServer = {
   stop(): Promise<void>
 }
 
-const POLL_MS = 250
+const POLL_MS = 1000
 
 /** Restarts a running server if it has ended, received a stop signal from another program, or no longer answers. */
 export function superviseServer(
@@ -37,7 +37,7 @@ export function superviseServer(
   let health: HealthCheck | undefined = startHealthCheck()
   const supervising = (async () => {
     while (!stopping.signal.aborted) {
-      await sleep(POLL_MS, undefined, { signal: stopping.signal }).catch(() => undefined) // stopped while it waits
+      await sleep(Math.min(limits.intervalMs, POLL_MS), undefined, { signal: stopping.signal }).catch(() => undefined) // stopped while it waits
       if (stopping.signal.aborted) continue
       if (node.pid !== undefined) await node.endIfStopping?.()
       const hangReason = node.pid === undefined ? undefined : await health?.check()
