@@ -1,20 +1,17 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
-import { signDelivery, toSigningKeys } from '@penstock/payments/webhooks/sign.ts'
 import { runSuccessfully } from '../../../test/support/processes.ts'
-import { measureThroughput } from '../callers.ts'
 import { type Benchmark, type BenchmarkRow, type BenchmarkSize, compareToReference, measureRate } from '../harness.ts'
 import { createTempFolder } from '../sample-stores.ts'
 import { type ReferenceServer, startReferenceServer } from './reference-servers.ts'
-import { createAgent, createBody, type Load, post, SECRET, startSender, storeDeliveries } from './stored-deliveries.ts'
+import { measurePosts } from './signed-posts.ts'
+import { createAgent, type Load, startSender, storeDeliveries } from './stored-deliveries.ts'
 
 const ROUNDS = 7
 const ENDPOINTS = 64
 const HANGING_ENDPOINTS = 6
 const DELIVERIES = 50_000
 const DUE_DELIVERIES = 100_000
-const CALLS_AT_ONCE = 64
 const MEMORY_ROUNDS = 3
 const MEMORY_MS = 15_000
 const MIB = 1 << 20
@@ -34,6 +31,7 @@ export const deliveriesBenchmark: Benchmark = {
         ...(await compareToLoop(bench, size)),
         ...(await compareToHealthy(bench, size)),
         await measureMemory(bench, size, 'take'),
+        await measureMemory(bench, size, 'loop'),
         await measureMemory(bench, size, 'hang'),
       ]
     } finally {
@@ -50,7 +48,7 @@ async function compareToLoop(bench: Bench, { isQuick }: BenchmarkSize): Promise<
   const urls = listUrls(bench, ENDPOINTS)
   const deliveries = isQuick ? 128 : DELIVERIES
   const measure = async () => [await measureDrain(bench, { urls, deliveries }, deliveries)]
-  const measureLoop = async () => [await measurePosts(bench, urls, deliveries)]
+  const measureLoop = async () => [await measurePosts(bench.agent, urls, deliveries)]
   // Lets V8 compile the code before the measurement.
   await measureLoop()
   await measure()
@@ -99,44 +97,27 @@ async function measureDrain({ folder, agent }: Bench, load: Load, expected: numb
   return rate
 }
 
-/** @returns signed requests per second */
-function measurePosts({ agent }: Bench, urls: readonly string[], count: number): Promise<number> {
-  let n = 0
-  return measureThroughput(CALLS_AT_ONCE, count, async () => {
-    const answer = await post(agent, signRequest(urls[n % urls.length] ?? '', n++))
-    if (answer.kind !== 'answered') throw new Error(`the receiver did not answer: ${answer.reason}`)
-  })
-}
-
-const BODY = createBody(0)
-const KEYS = toSigningKeys(SECRET)
-
-function signRequest(url: string, n: number): WebhookRequest {
-  const headers = signDelivery({
-    keys: [KEYS],
-    envelopeId: `payment.completed:${n}`,
-    eventType: 'payment.completed',
-    timestampSeconds: Math.floor(Date.now() / 1000),
-    body: BODY,
-  })
-  return { url, headers, body: BODY }
-}
-
 const MEMORY_ROWS = {
   take: 'memory while 100,000 deliveries that are due are sent at full speed, above an idle process',
+  loop: 'memory while the loop sends 100,000 requests, above the same idle process',
   hang: 'memory while 100,000 deliveries are due and their receivers hang, above an idle process',
 } as const
 
-/** Compares the memory of a process with a long queue with that of a process whose queue is empty. */
+/** Compares the memory of a process with a long queue, or with a loop of requests, with that of a process whose queue is empty. */
 async function measureMemory(bench: Bench, { isQuick }: BenchmarkSize, kind: keyof typeof MEMORY_ROWS): Promise<BenchmarkRow> {
   const [due, idle] = [join(bench.folder, 'due.db'), join(bench.folder, 'idle.db')]
-  const urls = listUrls(bench, ENDPOINTS, kind)
+  const urls = listUrls(bench, ENDPOINTS, kind === 'hang' ? 'hang' : 'take')
+  const deliveries = isQuick ? 128 : DUE_DELIVERIES
+  const ms = isQuick ? 500 : MEMORY_MS
   await storeDeliveries(idle, { urls, deliveries: 0 })
   const figures: number[] = []
   for (let round = 0; round < (isQuick ? 1 : MEMORY_ROUNDS); round++) {
-    await storeDeliveries(due, { urls, deliveries: isQuick ? 128 : DUE_DELIVERIES })
-    const [full, empty] = [await readMemory(due, isQuick), await readMemory(idle, isQuick)]
-    figures.push((full - empty) / MIB)
+    if (kind !== 'loop') await storeDeliveries(due, { urls, deliveries })
+    const full =
+      kind === 'loop'
+        ? readPeak('posting-process.ts', idle, `${deliveries}`, ...urls)
+        : readPeak('sending-process.ts', due, `${ms}`)
+    figures.push(((await full) - (await readPeak('sending-process.ts', idle, `${ms}`))) / MIB)
     for (const suffix of ['', '-wal', '-shm']) await rm(due + suffix, { force: true })
   }
   for (const suffix of ['', '-wal', '-shm']) await rm(idle + suffix, { force: true })
@@ -146,13 +127,12 @@ async function measureMemory(bench: Bench, { isQuick }: BenchmarkSize, kind: key
     figures,
     reference: { name: 'the limit', figures: figures.map(() => MAX_EXTRA_MIB) },
     ratios: figures.map((figure) => figure / MAX_EXTRA_MIB),
-    maxRatio: 1,
+    ...(kind !== 'loop' && { maxRatio: 1 }),
   }
 }
 
-/** @returns the largest memory of a process that sends the deliveries of a file (bytes) */
-async function readMemory(path: string, isQuick: boolean): Promise<number> {
-  const script = join(import.meta.dirname, 'sending-process.ts')
-  const { stdout } = await runSuccessfully(process.execPath, [script, path, isQuick ? '500' : `${MEMORY_MS}`])
+/** Runs a process of this folder. @returns the most memory that it had (bytes) */
+async function readPeak(script: string, ...args: readonly string[]): Promise<number> {
+  const { stdout } = await runSuccessfully(process.execPath, [join(import.meta.dirname, script), ...args])
   return Number(stdout)
 }
