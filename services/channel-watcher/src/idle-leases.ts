@@ -2,7 +2,7 @@
 const MAX_LEASES_PER_BLOCK = 500
 /** The shortest time between two observations of an idle lease, since blocks of a test network may come every second. */
 const MIN_IDLE_MS = 60_000
-/** Many leases are observed less often, so that the cost of fast blocks does not grow with the number of sold channels. */
+/** With more leases each is observed less often, so that fast blocks cost no more. This ends at `MAX_IDLE_MS`. */
 const IDLE_MS_PER_LEASE = 500
 /** The usual time between two blocks. */
 const MAX_IDLE_MS = 600_000
