@@ -26,7 +26,10 @@ const MIN_COMPLETED = 8
 const MIN_ENTERED = 8
 /** A purchase may queue for one fifth of the time for its answer; the rest is a reserve for later delays. */
 const QUEUE_SHARE = 5
-/** A purchase may wait for the buyer's own node. So a waiting purchase shows a slow market only close to the end of its time. */
+/**
+ * A purchase may wait for the buyer's own node. So while purchases do not reach the limit, a waiting purchase shows a slow market
+ * only close to the end of its time.
+ */
 const STUCK_SHARE = 0.8
 /** The limit at the start, when the market's capacity is not known, and the bounds of the limit of a quiet market. */
 const INITIAL_LIMIT = 20
@@ -72,7 +75,7 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     const overMs = now - sample.since
     // A low limit needs fewer completed purchases, so that it recovers from an outage in a shorter time.
     if (overMs < REVIEW_EVERY_MS || (sample.completed < Math.min(MIN_COMPLETED, limit) && overMs < maxQueueMs)) return
-    const measured = measure(sample, inFlight, now, answerMs * STUCK_SHARE)
+    const measured = measure(sample, inFlight, now, isUnderLoad(sample) ? 0 : answerMs * STUCK_SHARE)
     const bounds = computeBounds(base.read(now) ?? 0, answerMs)
     limit = adaptLimit(limit, sample, measured, { ...bounds, overMs, idleMs: inFlight.size === 0 ? now - lastLeftAt : 0 })
     perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
@@ -89,10 +92,10 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
     }
     return {
       reportReady() {
-        const isUnderLoad = sample.isFull || sample.wasFull
+        const wasUnderLoad = isUnderLoad(sample)
         leave()
         const tookMs = lastLeftAt - entry.since
-        if (entry.isFirst || !isUnderLoad) base.add(lastLeftAt, tookMs)
+        if (entry.isFirst || !wasUnderLoad) base.add(lastLeftAt, tookMs)
         sample = { ...sample, quickestMs: Math.min(sample.quickestMs, tookMs), completed: sample.completed + 1 }
       },
       reportLate() {
@@ -126,6 +129,8 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
 }
 
 type Sample = ReturnType<typeof startSample>
+/** Whether purchases reached the limit, in this sample or the one before. */
+const isUnderLoad = ({ isFull, wasFull }: Sample): boolean => isFull || wasFull
 /** The time that a purchase takes alone, and the time that it may take. */
 type Bounds = { readonly baseMs: number; readonly maxMs: number }
 type Measured = ReturnType<typeof measure>
