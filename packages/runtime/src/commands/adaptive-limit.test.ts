@@ -287,7 +287,7 @@ test('a full limit is full for those who ask before they enter, and a question c
   assert.equal(admission.isFull(), false)
 })
 
-/** Purchases for silent nodes are refused after this time, by `REACH_TIMEOUT_MS` of settlement and the time of a purchase. */
+/** Purchases for silent nodes are refused after this time, by `PURCHASE_REACH_TIMEOUT_MS` of settlement and the time of a purchase. */
 const SILENT_MS = 5300
 
 test.each([

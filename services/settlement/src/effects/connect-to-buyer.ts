@@ -82,14 +82,18 @@ export type ReachOutcome = { readonly reached: boolean; readonly reason: string;
  * The time in which the buyer's node has to answer. With the 4 s for the name of its host it is shorter than the usual time for
  * the answer of a purchase. Otherwise purchases for silent nodes would look like a slow market.
  */
-const REACH_TIMEOUT_MS = 5000
+export const PURCHASE_REACH_TIMEOUT_MS = 5000
 
 type Sleeper = Pick<SettlementEffectContext['ports']['clock'], 'sleep'>
 
-/** Tries the buyer's own addresses, or else its addresses from gossip. A node that is already connected counts as reached. */
+/**
+ * Tries the buyer's own addresses, or else its addresses from gossip. A node that is already connected counts as reached.
+ * @param timeoutMs without it, our node decides when an address does not answer, so that a paid order does not fail by our delay
+ */
 export async function connectToBuyer(
   ports: Pick<SettlementEffectContext['ports'], 'lightning' | 'chain' | 'clock'>,
   { pubkey, sockets: given }: { readonly pubkey: string; readonly sockets: readonly string[] },
+  timeoutMs?: number,
 ): Promise<ReachOutcome> {
   const { peers } = ports.lightning
   // This height decides whether enough blocks are left for another opening.
@@ -98,9 +102,10 @@ export async function connectToBuyer(
   const sockets = (given.length > 0 ? given : (await peers.addresses(pubkey)).sockets).slice(0, MAX_SOCKETS)
   // An LSPS1 order contains no address, because the wallet itself connects to its sellers. So a missing address is no failure.
   if (sockets.length === 0) return { reached: true, reason: 'Our node knows no address of the node; its sellers may.', height }
-  const tries = await tryUntilReached(sockets, (socket) =>
-    falseAfter(ports.clock, REACH_TIMEOUT_MS, peers.connect(pubkey, socket)),
-  )
+  const tries = await tryUntilReached(sockets, (socket) => {
+    const connecting = peers.connect(pubkey, socket)
+    return timeoutMs === undefined ? connecting : falseAfter(ports.clock, timeoutMs, connecting)
+  })
   const reached = tries.find(({ outcome }) => outcome === true)
   if (reached) return { reached: true, reason: `The node answers at ${reached.socket}.`, height }
   return { reached: false, reason: explainUnreached(tries), height }

@@ -22,7 +22,7 @@ import { cancelHoldInvoice } from './cancel-hold-invoice.ts'
 import { fakeNode, invoiceIn, ourHoldRequested, PREIMAGE } from './fake-node.fixture.ts'
 import { issueHoldInvoice } from './issue-hold-invoice.ts'
 import { proveChannel } from './prove-channel.ts'
-import { connectToBuyer, reachBuyer, tryConnectingToBuyer } from './connect-to-buyer.ts'
+import { connectToBuyer, PURCHASE_REACH_TIMEOUT_MS, reachBuyer, tryConnectingToBuyer } from './connect-to-buyer.ts'
 import { settleHoldInvoice } from './settle-hold-invoice.ts'
 
 describe('issue', () => {
@@ -77,24 +77,25 @@ describe('reach', () => {
     const silent = await reachBuyer(wanting(['a:1']), fakeNode().context)
     expect(silent).toMatchObject({ data: { reached: false, reason: 'The node does not answer at a:1.' } })
   })
-  test('waits for no silent address once another answers, and for silent addresses together only for a time', async () => {
+  test('waits for no silent address once another answers, and in a purchase for all of them only for a time', async () => {
     const { ports } = fakeNode({ answering: ['b:2'] }).context
     const { peers } = ports.lightning
     const connect: typeof peers.connect = (pubkey, socket) =>
       socket.startsWith('silent') ? new Promise(() => undefined) : peers.connect(pubkey, socket)
     const waitsMs: number[] = []
     const clock = { ...ports.clock, sleep: async (ms: number) => void waitsMs.push(ms) }
-    const reach = (sockets: readonly string[], ownClock = ports.clock) =>
+    const reach = (sockets: readonly string[], timeoutMs?: number) =>
       connectToBuyer(
-        { ...ports, clock: ownClock, lightning: { ...ports.lightning, peers: { ...peers, connect } } },
+        { ...ports, clock, lightning: { ...ports.lightning, peers: { ...peers, connect } } },
         { pubkey: node, sockets },
+        timeoutMs,
       )
     expect(await reach(['silent:1', 'b:2'])).toMatchObject({ reached: true, reason: 'The node answers at b:2.' })
-    expect(await reach(['silent:1', 'silent:2'], clock)).toMatchObject({
+    expect(await reach(['silent:1', 'silent:2'], PURCHASE_REACH_TIMEOUT_MS)).toMatchObject({
       reached: false,
       reason: 'The node does not answer at silent:1, silent:2.',
     })
-    expect(waitsMs.filter((ms) => ms < 10_000)).toEqual([5000, 5000])
+    expect(waitsMs.filter((ms) => ms < 10_000)).toEqual([PURCHASE_REACH_TIMEOUT_MS, PURCHASE_REACH_TIMEOUT_MS])
   })
   test('does not connect to an address that is not public, and reports this reason', async () => {
     const both = fakeNode({ forbidden: ['a:1'], answering: ['b:2'] })

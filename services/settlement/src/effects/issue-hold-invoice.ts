@@ -3,7 +3,7 @@ import { Bug, assert } from '@penstock/kernel/result.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Settlement } from '../state.ts'
 import type { Outcome, SettlementEffectContext } from './ports.ts'
-import { connectToBuyer } from './connect-to-buyer.ts'
+import { connectToBuyer, PURCHASE_REACH_TIMEOUT_MS } from './connect-to-buyer.ts'
 
 /** Creates the hold invoice if the buyer's node is reached. HoldRequested fixes the hash, so a repeated run finds the invoice. */
 export async function issueHoldInvoice(
@@ -15,7 +15,7 @@ export async function issueHoldInvoice(
   const { paymentHash, cltvDelta, expirySeconds, description, amountMsat } = request
   const existing = await holds.find(paymentHash)
   if (existing) return toRecordIssued(existing.request)
-  const outcome = await connectToBuyer(ports, request.destination)
+  const outcome = await connectToBuyer(ports, request.destination, PURCHASE_REACH_TIMEOUT_MS)
   if (!outcome.reached) return { type: 'RecordReach', data: { attempt: 0, ...outcome } }
   hitCrashPoint('settlement.issue.before-invoice')
   const invoice = await holds.create({ paymentHash, amountMsat, cltvDelta, expirySeconds, description })
