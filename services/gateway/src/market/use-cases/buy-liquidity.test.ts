@@ -220,14 +220,19 @@ test('a purchase that a busy market refuses does not count for the limit of its 
   assert.equal(second.status, 429)
 })
 
-test('a purchase that fails because a database does not answer counts as late for the admission', async () => {
+/** An admission that admits every purchase, and records how each ends. */
+function recordReports() {
   const reports: string[] = []
   const admitted = {
     reportReady: () => void reports.push('ready'),
     reportLate: () => void reports.push('late'),
     reportRefused: () => void reports.push('refused'),
   }
-  const admission = { enter: () => ({ admitted }), isFull: () => false }
+  return { admission: { enter: () => ({ admitted }), isFull: () => false }, reports }
+}
+
+test('a purchase that fails because a database does not answer counts as late for the admission', async () => {
+  const { admission, reports } = recordReports()
   const { hostGuard } = market.gateway
   Object.assign(market.gateway, { admission, hostGuard: () => Promise.reject(new Fault('the database does not answer')) })
   assert.equal((await market.gql(BUY, { input })).errors?.length, 1)
@@ -244,13 +249,7 @@ test('a market without space for new orders refuses a purchase as a busy market 
 })
 
 test('each purchase reports to the admission control whether it was ready, late or refused', async () => {
-  const reports: string[] = []
-  const admitted = {
-    reportReady: () => void reports.push('ready'),
-    reportLate: () => void reports.push('late'),
-    reportRefused: () => void reports.push('refused'),
-  }
-  const admission = { enter: () => ({ admitted }), isFull: () => false }
+  const { admission, reports } = recordReports()
   Object.assign(market.gateway, { admission })
   await market.gql(BUY, { input })
   market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells.' }))
