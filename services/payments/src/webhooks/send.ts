@@ -207,7 +207,7 @@ async function findIdleMs({ context, ended, inProgress, heldShards }: Sending): 
 
 async function waitForOutcomes(sending: Sending, signal: AbortSignal): Promise<void> {
   const { ended, waker } = sending
-  // Without this sleep, a wake-up from the last commit would end the next one.
+  // A sleep of 0 ms uses up a wake-up from the last commit, which would otherwise end the next sleep.
   await waker.sleep(ended.length === 0 ? BUSY_MS : 0, signal)
   if (ended.length > 0 && !isBatch(sending)) await waker.sleep(GATHER_MS, signal)
 }
