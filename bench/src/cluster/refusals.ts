@@ -31,7 +31,8 @@ export async function measureRefusals(cluster: TestCluster, buyBody: string): Pr
   const buyRepeatedly = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) await buy()
   }
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  const signalAll = (signal: NodeJS.Signals): void => pids.forEach((pid) => process.kill(pid, signal))
+  signalAll('SIGSTOP')
   try {
     const waiting = Array.from({ length: FILLING_PURCHASES }, buy)
     await sleep(FILLING_MS)
@@ -44,12 +45,12 @@ export async function measureRefusals(cluster: TestCluster, buyBody: string): Pr
       return callers
     })
     const [refused, answered] = [counts.refused - before.refused, counts.answered - before.answered]
-    for (const pid of pids) process.kill(pid, 'SIGCONT')
+    signalAll('SIGCONT')
     await Promise.all([...waiting, ...calling])
     if (answered !== refused) throw new Error(`${answered - refused} of ${answered} purchases were not refused`)
     return { window, refused }
   } finally {
-    for (const pid of pids) process.kill(pid, 'SIGCONT')
+    signalAll('SIGCONT')
     client.close()
   }
 }
