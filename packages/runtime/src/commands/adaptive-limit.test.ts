@@ -290,6 +290,32 @@ test('a full limit is full for those who ask before they enter, and a question c
 /** Purchases for silent nodes are refused after this time, by `PURCHASE_REACH_TIMEOUT_MS` of settlement and the time of a purchase. */
 const SILENT_MS = 5300
 
+/**
+ * Runs a market that has free capacity for ten minutes, with purchases for silent nodes and others.
+ * @returns the times at which the market refused one of the others, and the limits
+ */
+function runSilentNodes(perSecond: number, silentPerMinute: number) {
+  let now = 0
+  const limits: number[] = []
+  const observer = { onInFlight: () => {}, onLimit: (limit: number) => void limits.push(limit), onRefused: () => {} }
+  const admission = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS, observer)
+  const ends: { readonly at: number; readonly report: () => void }[] = []
+  const enter = (tookMs: number, report: (admitted: AdmittedPurchase) => void): boolean => {
+    const entry = admission.enter()
+    if ('admitted' in entry) ends.push({ at: now + tookMs, report: () => report(entry.admitted) })
+    return 'admitted' in entry
+  }
+  const refusedAt: number[] = []
+  for (; now < 600_000; now += 10) {
+    for (const end of ends.filter(({ at }) => at === now)) end.report()
+    if (now % Math.round(60_000 / silentPerMinute) < 10) enter(SILENT_MS, (admitted) => admitted.reportRefused())
+    // At the end, a market without other purchases gets one.
+    const isDue = perSecond > 0 ? now % (1000 / perSecond) < 10 : now === 599_990
+    if (isDue && !enter(300, (admitted) => admitted.reportReady())) refusedAt.push(now)
+  }
+  return { refusedAt, limits }
+}
+
 test.each([
   [0, 20],
   [0.5, 20],
@@ -298,25 +324,45 @@ test.each([
 ])(
   'purchases for silent nodes keep no other purchase out (%d other per second, %d for silent nodes a minute)',
   (perSecond, silentPerMinute) => {
-    let now = 0
-    const limits: number[] = []
-    const observer = { onInFlight: () => {}, onLimit: (limit: number) => void limits.push(limit), onRefused: () => {} }
-    const admission = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS, observer)
-    const ends: { readonly at: number; readonly report: () => void }[] = []
-    const enter = (tookMs: number, report: (admitted: AdmittedPurchase) => void): boolean => {
-      const entry = admission.enter()
-      if ('admitted' in entry) ends.push({ at: now + tookMs, report: () => report(entry.admitted) })
-      return 'admitted' in entry
-    }
-    const refused: number[] = []
-    for (; now < 600_000; now += 10) {
-      for (const end of ends.filter(({ at }) => at === now)) end.report()
-      if (now % Math.round(60_000 / silentPerMinute) < 10) enter(SILENT_MS, (admitted) => admitted.reportRefused())
-      // At the end, a market without other purchases gets one.
-      const isDue = perSecond > 0 ? now % (1000 / perSecond) < 10 : now === 599_990
-      if (isDue && !enter(300, (admitted) => admitted.reportReady())) refused.push(now)
-    }
-    assert.deepEqual(refused, [])
+    const { refusedAt, limits } = runSilentNodes(perSecond, silentPerMinute)
+    assert.deepEqual(refusedAt, [])
     assert.ok(Math.min(...limits) >= 20, `the limit was ${Math.min(...limits)}`)
   },
 )
+
+test.each([
+  [0, 600],
+  [0.2, 240],
+  [0.5, 600],
+  [1, 600],
+  [2, 1200],
+])(
+  'purchases for silent nodes that reach the limit keep others out for half a minute (%d other per second, %d a minute)',
+  (perSecond, silentPerMinute) => {
+    const { refusedAt, limits } = runSilentNodes(perSecond, silentPerMinute)
+    assert.deepEqual(
+      refusedAt.filter((at) => at > 30_000),
+      [],
+    )
+    assert.ok((limits.at(-1) ?? 0) >= 20, `the last limit was ${limits.at(-1)}`)
+  },
+)
+
+test('a limit that fell in an outage grows although every purchase is refused for its content', () => {
+  let now = 0
+  const admission = createAdaptiveLimit({ monotonicMs: () => now }, ANSWER_MS)
+  for (let outage = 0; outage < 20; outage++) {
+    const entry = admission.enter()
+    now += ANSWER_MS
+    if ('admitted' in entry) entry.admitted.reportLate()
+  }
+  let refused = 0
+  const leaving: { readonly at: number; readonly admitted: AdmittedPurchase }[] = []
+  for (const end = now + 60_000; now < end; now += 100) {
+    while (leaving[0] && leaving[0].at <= now) leaving.shift()?.admitted.reportRefused()
+    const entry = admission.enter()
+    if ('admitted' in entry) leaving.push({ at: now + 300, admitted: entry.admitted })
+    else if (now > end - 30_000) refused++
+  }
+  assert.equal(refused, 0)
+})

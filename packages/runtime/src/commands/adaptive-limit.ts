@@ -27,8 +27,8 @@ const MIN_ENTERED = 8
 /** A purchase may queue for one fifth of the time for its answer; the rest is a reserve for later delays. */
 const QUEUE_SHARE = 5
 /**
- * A purchase may wait for the buyer's own node. So while purchases do not reach the limit, a waiting purchase shows a slow market
- * only close to the end of its time.
+ * A purchase may wait for the buyer's own node. So while purchases do not reach the limit, or were refused after such a wait, a
+ * waiting purchase shows a slow market only close to the end of its time.
  */
 const STUCK_SHARE = 0.8
 /** The limit at the start, when the market's capacity is not known, and the bounds of the limit of a quiet market. */
@@ -66,29 +66,29 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
   const inFlight = new Set<Entry>()
   /** The time of a purchase that waits for no other purchase. No limit makes it shorter. */
   const base = createWindowedMinimum(BASE_WINDOW_MS)
-  let limit = INITIAL_LIMIT
-  let perSecond = 0
+  let [limit, perSecond] = [INITIAL_LIMIT, 0]
   let lastLeftAt = clock.monotonicMs()
-  let sample = startSample(clock.monotonicMs(), 0, false)
+  let sample = startSample(clock.monotonicMs(), 0)
 
   function review(now: number): void {
     const overMs = now - sample.since
     // A low limit needs fewer completed purchases, so that it recovers from an outage in a shorter time.
     if (overMs < REVIEW_EVERY_MS || (sample.completed < Math.min(MIN_COMPLETED, limit) && overMs < maxQueueMs)) return
-    const measured = measure(sample, inFlight, now, isUnderLoad(sample) ? 0 : answerMs * STUCK_SHARE)
+    const measured = measure(sample, inFlight, now, answerMs)
     const bounds = computeBounds(base.read(now) ?? 0, answerMs)
     limit = adaptLimit(limit, sample, measured, { ...bounds, overMs, idleMs: inFlight.size === 0 ? now - lastLeftAt : 0 })
     perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
-    sample = startSample(now, inFlight.size, sample.isFull)
+    sample = startSample(now, inFlight.size, sample)
     observer.onLimit(limit)
   }
 
   const admitted = (entry: Entry): AdmittedPurchase => {
-    const leave = (): void => {
+    const leave = (outcome: Partial<Sample> = {}): void => {
       inFlight.delete(entry)
       observer.onInFlight(inFlight.size)
       lastLeftAt = clock.monotonicMs()
       review(lastLeftAt)
+      sample = { ...sample, ...outcome }
     }
     return {
       reportReady() {
@@ -98,11 +98,11 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
         if (entry.isFirst || !wasUnderLoad) base.add(lastLeftAt, tookMs)
         sample = { ...sample, quickestMs: Math.min(sample.quickestMs, tookMs), completed: sample.completed + 1 }
       },
-      reportLate() {
-        leave()
-        sample = { ...sample, isLate: true }
+      reportLate: () => leave({ isLate: true }),
+      reportRefused() {
+        leave({ hasRefused: true })
+        if (lastLeftAt - entry.since > maxQueueMs) sample = { ...sample, slowRefusalAt: lastLeftAt }
       },
-      reportRefused: leave,
     }
   }
 
@@ -128,7 +128,20 @@ export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, obs
   }
 }
 
-type Sample = ReturnType<typeof startSample>
+type Sample = {
+  readonly since: number
+  readonly quickestMs: number
+  readonly entered: number
+  readonly completed: number
+  readonly mostInFlight: number
+  readonly isLate: boolean
+  readonly hasRefused: boolean
+  readonly isFull: boolean
+  /** Purchases reached the limit in the sample before. */
+  readonly wasFull: boolean
+  /** The last time at which a purchase was refused after a long wait, such as the wait for a node that does not answer. */
+  readonly slowRefusalAt: number
+}
 /** Whether purchases reached the limit, in this sample or the one before. */
 const isUnderLoad = ({ isFull, wasFull }: Sample): boolean => isFull || wasFull
 /** The time that a purchase takes alone, and the time that it may take. */
@@ -140,10 +153,11 @@ const computeBounds = (baseMs: number, answerMs: number): Bounds => ({
   maxMs: Math.min(baseMs + answerMs / QUEUE_SHARE, answerMs / 2),
 })
 
-function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number, stuckMs: number) {
+function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number, answerMs: number) {
+  const isWaitQueue = isUnderLoad(sample) && now - sample.slowRefusalAt >= answerMs
   const [oldest] = inFlight
   const waitedMs = oldest ? now - oldest.since : 0
-  const oldestMs = waitedMs >= stuckMs ? waitedMs : 0
+  const oldestMs = isWaitQueue || waitedMs >= answerMs * STUCK_SHARE ? waitedMs : 0
   const perSecond = (sample.completed * SECOND_MS) / (now - sample.since)
   return {
     /** Completed purchases per second. */
@@ -185,7 +199,8 @@ function adaptLimit(limit: number, sample: Sample, measured: Measured, { baseMs,
     // This review may come long after the last purchase.
     return idleMs > 0 ? moveToQuiet(lower, idleMs) : lower
   }
-  if (sample.isFull) return limit + (measured.perSecond > 0 ? growthOf(limit, isInLine(measured, { baseMs, maxMs })) : 0)
+  const hasLeft = measured.perSecond > 0 || sample.hasRefused
+  if (sample.isFull) return limit + (hasLeft ? growthOf(limit, isInLine(measured, { baseMs, maxMs })) : 0)
   return moveToQuiet(limit, overMs)
 }
 
@@ -222,14 +237,15 @@ type Entry = {
   readonly isFirst: boolean
 }
 
-const startSample = (since: number, inFlight: number, wasFull: boolean) => ({
+const startSample = (since: number, inFlight: number, before?: Sample): Sample => ({
   since,
   quickestMs: Number.POSITIVE_INFINITY,
   entered: 0,
   completed: 0,
   mostInFlight: inFlight,
   isLate: false,
+  hasRefused: false,
   isFull: false,
-  /** Purchases reached the limit in the sample before. */
-  wasFull,
+  wasFull: before?.isFull ?? false,
+  slowRefusalAt: before?.slowRefusalAt ?? Number.NEGATIVE_INFINITY,
 })
