@@ -19,7 +19,9 @@ export type PagedOperation<Parameters extends readonly unknown[], Result extends
 ) => Promise<Result>) & {
   /** Reads one page after the other. `page.limit` is the size of a page: 100 unless it is given. */
   readonly pages: (...parameters: Parameters) => AsyncGenerator<Result, void, undefined>
-  /** Reads the entries of all pages. An entry that moves to the next page while this reads is returned once. */
+  /**
+   * Reads the entries of all pages, each once. An entry that a deletion moves to an earlier page meanwhile is not returned.
+   */
   readonly all: (...parameters: Parameters) => AsyncGenerator<Result['list'][number], void, undefined>
 }
 

@@ -26,6 +26,13 @@ test('an entry that a new one moves to the next page is returned once', async ()
   expect(ids).toEqual(['c', 'b', 'a'])
 })
 
+test('an entry that several new ones move over more than one page is returned once', async () => {
+  const { client } = createFakeClient([pageOf(['b'], 2), pageOf(['c'], 4), pageOf(['b'], 4), pageOf(['a'], 4)])
+  const ids: string[] = []
+  for await (const { id } of client.payment.transaction.findMany.all({ wallet_id: 'w1', page: { limit: 1 } })) ids.push(id)
+  expect(ids).toEqual(['b', 'c', 'a'])
+})
+
 test('pages begin at the offset of the caller, and end at an empty one', async () => {
   const { client, requests } = createFakeClient([pageOf(['a'], 99), pageOf([], 99)])
   const lengths: number[] = []

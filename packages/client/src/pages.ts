@@ -23,16 +23,22 @@ export async function* iteratePages(
   }
 }
 
-/** Reads the entries of all pages. A new entry moves the others back, so the next page may repeat entries of the last one. */
+/**
+ * Reads the entries of all pages, each once. New entries move the others back, so a page may repeat entries of earlier ones. A
+ * deletion moves entries forward, and those that move to an earlier page are not returned.
+ */
 export async function* iterateEntries(
   readPage: ReadPage,
   args?: PagedArguments,
   options?: CallOptions,
 ): AsyncGenerator<unknown, void, undefined> {
-  let previous: ReadonlySet<unknown> = new Set()
+  const returned = new Set<unknown>()
   for await (const { list } of iteratePages(readPage, args, options)) {
-    const ids = list.map((entry) => (entry as { readonly id: unknown }).id) // every record of the API has an id
-    for (const [index, entry] of list.entries()) if (!previous.has(ids[index])) yield entry
-    previous = new Set(ids)
+    for (const entry of list) {
+      const { id } = entry as { readonly id: unknown } // every record of the API has an id
+      if (returned.has(id)) continue
+      returned.add(id)
+      yield entry
+    }
   }
 }
