@@ -99,7 +99,7 @@ export function deliveriesFeedCases(open: () => DeliveriesUnderTest): void {
       const fail = async (id: string, now: number): Promise<number | null | undefined> => {
         expect(await queue.begin('a', 1, now)).toMatchObject([{ id }])
         await deliveries.end([failed(id)], now)
-        return (await deliveries.findDue({ shards: [0, 1, 2, 3], now, except: [], max: 1 }))[0]?.failingSince
+        return (await deliveries.findDue({ shards: [0, 1, 2, 3], now, after: '', except: [], max: 1 }))[0]?.failingSince
       }
       await queue.record(endpoint('a'), event('e1', ['a']), event('e2', ['a']), event('e3', ['a']), event('e4', ['a']))
       expect(await fail('e1-a', START + 1)).toBe(START + 1)

@@ -51,7 +51,7 @@ export function deliveriesPostponedCases(open: () => DeliveriesUnderTest): void 
       await queue.record(endpoint('a'), event('e1', ['a']))
       await queue.beginIds('a')
       await deliveries.end([postponed('e1-a', later)], START)
-      const query = { shards: ALL_SHARDS, now: later, except: [], max: 1 }
+      const query = { shards: ALL_SHARDS, now: later, after: '', except: [], max: 1 }
       expect(await deliveries.findDue(query)).toMatchObject([{ id: 'a', failingSince: null }])
     })
     it('delay the later events of their transaction', async () => {

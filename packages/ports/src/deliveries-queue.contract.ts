@@ -16,19 +16,21 @@ import {
 /** Cases of the attempts that a sender begins and ends. */
 export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
   describe('due endpoints', () => {
-    it('are ordered by the time since which they wait', async () => {
+    it('are found in the order of their ids, from any of them on', async () => {
       const { deliveries, queue } = open()
       await queue.record(...['a', 'b', 'c', 'idle'].map((id) => endpoint(id)))
       await queue.record(event('e1', ['b'], { createdAt: START + 1 }), event('e2', ['a'], { createdAt: START + 2 }))
       await queue.record(event('e3', ['b', 'c'], { createdAt: START + 3 }))
       expect(await queue.findDueIds(START)).toEqual([])
-      expect(await queue.findDueIds(START + 2)).toEqual(['b', 'a'])
-      expect(await queue.findDueIds(START + 3)).toEqual(['b', 'a', 'c'])
+      expect(await queue.findDueIds(START + 1)).toEqual(['b'])
+      expect(await queue.findDueIds(START + 3)).toEqual(['a', 'b', 'c'])
       expect(await queue.findDueIds(START + 3, ['b', 'unknown'])).toEqual(['a', 'c'])
-      const query = { shards: ALL_SHARDS, now: START + 3, except: [], max: 2 }
+      const query = { shards: ALL_SHARDS, now: START + 3, after: '', except: [], max: 2 }
+      expect(await deliveries.findDue({ ...query, after: 'a', except: ['b'] })).toMatchObject([{ id: 'c' }])
+      expect(await deliveries.findDue({ ...query, after: 'c' })).toEqual([])
       expect(await deliveries.findDue(query)).toEqual([
-        { id: 'b', urlRecord: 'url-of-b', secrets: [{ record: 'secret-of-b', validUntil: null }], failingSince: null },
         { id: 'a', urlRecord: 'url-of-a', secrets: [{ record: 'secret-of-a', validUntil: null }], failingSince: null },
+        { id: 'b', urlRecord: 'url-of-b', secrets: [{ record: 'secret-of-b', validUntil: null }], failingSince: null },
       ])
       // An attempt that has begun no longer waits.
       expect(await queue.begin('b', 1, START + 3)).toMatchObject([{ id: 'e1-b' }])
@@ -39,7 +41,7 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       const ids = Array.from({ length: 40 }, (_, n) => `endpoint-${n}`)
       await queue.record(...ids.map((id) => endpoint(id)), event('e1', ids))
       const find = async (shards: readonly number[]): Promise<readonly string[]> =>
-        (await deliveries.findDue({ shards, now: START, except: [], max: 100 })).map(({ id }) => id)
+        (await deliveries.findDue({ shards, now: START, after: '', except: [], max: 100 })).map(({ id }) => id)
       const found = await Promise.all(ALL_SHARDS.map((shard) => find([shard])))
       expect(found.flat().toSorted()).toEqual(ids.toSorted())
       expect(found.every((one) => one.length > 0)).toBe(true)
@@ -68,7 +70,7 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       await queue.record(endpoint('a'), ...Array.from({ length: 9 }, (_, n) => event(`e${n}`, ['a'], { createdAt: START + n })))
       const now = START + 9
       const failingSince = async () =>
-        (await deliveries.findDue({ shards: ALL_SHARDS, now, except: [], max: 1 })).map((due) => due.failingSince)
+        (await deliveries.findDue({ shards: ALL_SHARDS, now, after: '', except: [], max: 1 })).map((due) => due.failingSince)
       await queue.begin('a', 8, now)
       return { deliveries, queue, failingSince }
     }
@@ -179,7 +181,7 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       expect(await deliveries.listAttempts(['e1'])).toMatchObject([{ status: 'SUCCESS', updatedAt: START + 1 }])
       // The second has not begun, so it has no end.
       expect(await deliveries.listAttempts(['e2'])).toMatchObject([{ status: 'PENDING' }])
-      expect(await deliveries.findDue({ shards: ALL_SHARDS, now: START + 9, except: [], max: 1 })).toMatchObject([
+      expect(await deliveries.findDue({ shards: ALL_SHARDS, now: START + 9, after: '', except: [], max: 1 })).toMatchObject([
         { failingSince: null },
       ])
     })

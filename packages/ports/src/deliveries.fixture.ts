@@ -117,7 +117,7 @@ export function createQueueDriver(deliveries: Deliveries & DeliveryLog) {
     beginIds: async (endpointId: string, now: number = START): Promise<readonly string[]> =>
       (await begin(endpointId, 4, now)).map(({ id }) => id),
     findDueIds: async (now: number = START, except: readonly string[] = []): Promise<readonly string[]> =>
-      (await deliveries.findDue({ shards: ALL_SHARDS, now, except, max: 100 })).map(({ id }) => id),
+      (await deliveries.findDue({ shards: ALL_SHARDS, now, after: '', except, max: 100 })).map(({ id }) => id),
     /** The attempts of an event in the log, without their times. */
     listAttempts: async (eventId: string) =>
       (await deliveries.listAttempts([eventId])).map(({ id, endpointId, number, status }) => ({

@@ -25,8 +25,8 @@ export interface Deliveries {
    */
   findInProgress(query: InProgressQuery): Promise<readonly Pick<Attempt, 'id' | 'number' | 'maxAttempts'>[]>
   /**
-   * Active endpoints of the shards with a delivery that is due at `now`, in the order of the time since which they wait, without
-   * `except`. An endpoint may be returned although its due deliveries wait for another event.
+   * Active endpoints of the shards with a delivery that is due at `now`, in the order of their ids, without `except`. An endpoint
+   * may be returned although its due deliveries wait for another event.
    */
   findDue(query: DueQuery): Promise<readonly DueEndpoint[]>
   /** The time of the next due delivery of active endpoints of the shards; null if none waits. */
@@ -120,9 +120,11 @@ export type WebhookEventRow = {
 /** `attemptId`: the id of the first attempt. `maxAttempts`: 1 for a test. */
 export type NewDelivery = { readonly endpointId: string; readonly attemptId: string; readonly maxAttempts: number }
 
+/** `after`: the id before the first endpoint; empty to begin with the first of all. */
 export type DueQuery = {
   readonly shards: readonly number[]
   readonly now: number
+  readonly after: string
   readonly except: readonly string[]
   readonly max: number
 }

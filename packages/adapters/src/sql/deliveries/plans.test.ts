@@ -47,7 +47,11 @@ async function explain(call: Call): Promise<readonly string[]> {
 }
 
 test.each<readonly [string, string, Call]>([
-  ['due endpoints', 'webhook_attempts_open (endpoint_id>?)', (d) => d.findDue({ shards, now: START, except: ['b'], max: 64 })],
+  [
+    'due endpoints',
+    'webhook_attempts_open (endpoint_id>?)',
+    (d) => d.findDue({ shards, now: START, after: '', except: ['b'], max: 64 }),
+  ],
   ['the next due time', 'webhook_attempts_open (endpoint_id>?)', (d) => d.findNextDueAt(shards, [])],
   [
     'begun attempts',

@@ -4,9 +4,9 @@ import { endInTransaction } from './end.ts'
 import { parseSecrets } from './endpoints.ts'
 import { type AttemptRow, padIds, type WebhookDb, type WebhookTables } from './tables.ts'
 
-export async function findDue(db: WebhookDb, { shards, now, except, max }: DueQuery): Promise<readonly DueEndpoint[]> {
+export async function findDue(db: WebhookDb, { shards, now, after, except, max }: DueQuery): Promise<readonly DueEndpoint[]> {
   if (shards.length === 0) return []
-  const { rows } = await selectNext(shards, except, sql`due_at <= ${now} order by due_at limit ${max}`).execute(db)
+  const { rows } = await selectNext({ shards, except, after }, sql`due_at <= ${now} order by id limit ${max}`).execute(db)
   return rows.map(({ id, url_record, secrets, failing_since }) => ({
     id,
     urlRecord: url_record,
@@ -17,7 +17,7 @@ export async function findDue(db: WebhookDb, { shards, now, except, max }: DueQu
 
 export async function findNextDueAt(db: WebhookDb, shards: readonly number[], except: readonly string[]): Promise<number | null> {
   if (shards.length === 0) return null
-  const { rows } = await selectNext(shards, except, sql`due_at is not null order by due_at limit 1`).execute(db)
+  const { rows } = await selectNext({ shards, except }, sql`due_at is not null order by due_at limit 1`).execute(db)
   return rows[0]?.due_at ?? null
 }
 
@@ -25,12 +25,14 @@ type NextRow = Pick<WebhookTables['webhook_endpoints'], 'id' | 'url_record' | 's
   readonly due_at: number
 }
 
+type NextQuery = Pick<DueQuery, 'shards' | 'except'> & Partial<Pick<DueQuery, 'after'>>
+
 /**
  * The endpoints with open attempts. Each step of the recursion seeks the next endpoint in the index of these attempts. So the
  * cost grows neither with the attempts nor with idle endpoints.
  */
-const waitingEndpoints = sql`waiting(id) as (
-  select min(endpoint_id) from webhook_attempts where ended_at is null
+const waitingEndpoints = (after: string) => sql`waiting(id) as (
+  select min(endpoint_id) from webhook_attempts where ended_at is null and endpoint_id > ${after}
   union all
   select (select min(endpoint_id) from webhook_attempts where ended_at is null and endpoint_id > waiting.id)
   from waiting where waiting.id is not null
@@ -40,8 +42,8 @@ const waitingEndpoints = sql`waiting(id) as (
  * Selects active endpoints with the time of their next attempt. As text, because the builder takes longer to write this query
  * than the database takes to run it.
  */
-const selectNext = (shards: readonly number[], except: readonly string[], condition: RawBuilder<unknown>) => sql<NextRow>`
-  with recursive ${waitingEndpoints}, next as materialized (
+const selectNext = ({ shards, except, after = '' }: NextQuery, condition: RawBuilder<unknown>) => sql<NextRow>`
+  with recursive ${waitingEndpoints(after)}, next as materialized (
     select endpoint.id, url_record, secrets, failing_since, (
       select min(attempt.due_at) from webhook_attempts attempt
       where attempt.endpoint_id = endpoint.id and attempt.ended_at is null and attempt.begun_at is null
@@ -153,7 +155,7 @@ export async function findInProgress(
 
 export async function countAttempts(db: WebhookDb, now: number): ReturnType<Deliveries['count']> {
   const { rows } = await sql<{ due: number; oldest_due_at: number | null }>`
-    with recursive ${waitingEndpoints}
+    with recursive ${waitingEndpoints('')}
     select count(*) as due, min(attempt.due_at) as oldest_due_at
     from waiting join webhook_endpoints endpoint on endpoint.id = waiting.id
       join webhook_attempts attempt on attempt.endpoint_id = endpoint.id
