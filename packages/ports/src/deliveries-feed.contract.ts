@@ -69,6 +69,7 @@ export function deliveriesFeedCases(open: () => DeliveriesUnderTest): void {
       const found = await deliveries.findEndpoints(['shop', 'other', 'unknown'])
       expect(found.map(({ id }) => id).toSorted()).toEqual(['a', 'b'])
       expect(await deliveries.findEndpoints([])).toEqual([])
+      expect([await deliveries.findEndpoint('a'), await deliveries.findEndpoint('unknown')]).toEqual([changed, undefined])
     })
     it('keep their deliveries while they are switched off', async () => {
       const { deliveries, queue } = open()
@@ -117,6 +118,7 @@ export function deliveriesFeedCases(open: () => DeliveriesUnderTest): void {
       await deliveries.end([failed('e1-a', { attemptId: 'e1-second', at: START + 10 * SECOND })], START + SECOND)
       await queue.record({ kind: 'endpoint-deleted', endpointId: 'a' })
       expect(await deliveries.findEndpoints(['shop'])).toEqual([createSettings('b')])
+      expect(await deliveries.findEndpoint('a')).toBeUndefined()
       expect(await queue.findDueIds(START + 60 * SECOND)).toEqual(['b'])
       expect(await queue.beginIds('a', START + 60 * SECOND)).toEqual([])
       const toStatuses = async (id: string) => (await queue.listAttempts(id)).filter(({ endpointId }) => endpointId === 'a')

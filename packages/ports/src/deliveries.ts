@@ -8,6 +8,8 @@
 export interface Deliveries {
   /** The position of the last recorded fact in the log. */
   readPosition(): Promise<bigint | 'start'>
+  /** A present endpoint, switched off or on. */
+  findEndpoint(id: string): Promise<WebhookEndpointSettings | undefined>
   /** The present endpoints of these environments, switched off or on. */
   findEndpoints(environmentIds: readonly string[]): Promise<readonly WebhookEndpointSettings[]>
   hasEndpoints(): Promise<boolean>

@@ -1,7 +1,7 @@
 import type { Deliveries, DeliveryLog } from '@penstock/ports/deliveries.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { endAttempts } from './deliveries/end.ts'
-import { findEndpoints } from './deliveries/endpoints.ts'
+import { findEndpoint, findEndpoints } from './deliveries/endpoints.ts'
 import { createDeliveryLog } from './deliveries/log.ts'
 import { pruneEvents } from './deliveries/prune.ts'
 import { beginAttempts, countAttempts, findDue, findInProgress, findNextDueAt } from './deliveries/queue.ts'
@@ -20,6 +20,7 @@ export async function sqlDeliveries(views: Views): Promise<Deliveries & Delivery
       const row = await db.selectFrom('webhook_feed').select('position').where('name', '=', FEED).executeTakeFirst()
       return row ? BigInt(row.position) : 'start'
     },
+    findEndpoint: (id) => findEndpoint(db, id),
     findEndpoints: (environmentIds) => findEndpoints(db, environmentIds),
     async hasEndpoints() {
       return (await db.selectFrom('webhook_endpoints').select('id').limit(1).executeTakeFirst()) !== undefined

@@ -1,4 +1,4 @@
-import { type EndpointFact, endpointContract } from '@penstock/contracts/payments/endpoint.ts'
+import { endpointContract, type EndpointFact } from '@penstock/contracts/payments/endpoint.ts'
 import { type EnvironmentFact, environmentContract } from '@penstock/contracts/payments/environment.ts'
 import { type WalletFact, walletContract } from '@penstock/contracts/payments/wallet.ts'
 import type { ReceiveFact } from '@penstock/contracts/payments/receive.ts'
@@ -100,11 +100,12 @@ async function toChanges(ports: FeedPorts, book: EndpointBook, event: Event<Foll
 async function changeEndpoint(
   ports: FeedPorts,
   book: EndpointBook,
-  { aggregateId: id, revision, position, at, fact: { type, data } }: Event<EndpointFact>,
+  { aggregateId: id, position, at, fact }: Event<EndpointFact>,
 ): Promise<readonly DeliveryChange[]> {
-  const settings = await readSettings(ports, id, revision)
-  // A deleted environment has no endpoints, also if a command for one of them was handled later.
-  if (settings && (await isEnvironmentDeleted(ports, settings.environmentId, position))) return []
+  const { type, data } = fact
+  // A deleted environment gets no endpoint, also if the command was handled later.
+  if (type === 'EndpointCreated' && (await isEnvironmentDeleted(ports, data.environmentId, position))) return []
+  const settings = evolveSettings(await book.find(id), { id, at, fact })
   await book.set(id, settings)
   if (type === 'EndpointDeleted') return [{ kind: 'endpoint-deleted', endpointId: id }]
   if (!settings) return []
@@ -126,16 +127,6 @@ async function changeEndpoint(
   }
   const changed: DeliveryChange = { kind: 'endpoint', settings }
   return type === 'EndpointResumed' ? [changed, { kind: 'resumed', endpointId: id, endBefore: at - MAX_WAIT_MS, at }] : [changed]
-}
-
-/** Folds the facts of an endpoint up to a revision. */
-async function readSettings(ports: FeedPorts, id: string, revision: number): Promise<WebhookEndpointSettings | undefined> {
-  let settings: WebhookEndpointSettings | undefined
-  for (const stored of await ports.facts.read(`${endpointContract.category}-${id}`, 0, revision + 1)) {
-    const { at, fact } = toEvent(stored) as Event<EndpointFact>
-    settings = evolveSettings(settings, { id, at, fact })
-  }
-  return settings
 }
 
 const isEnvironmentDeleted = (ports: FeedPorts, id: string, before: bigint): Promise<boolean> =>
@@ -189,6 +180,8 @@ type EndpointBook = ReturnType<typeof createEndpointBook>
 /** The endpoints of the environments in a batch: the recorded ones, with the changes of the batch so far. */
 function createEndpointBook({ deliveries }: FeedPorts) {
   const byEnvironment = new Map<string, Map<string, WebhookEndpointSettings>>()
+  /** The endpoints of this batch; undefined for one that is deleted. */
+  const changed = new Map<string, WebhookEndpointSettings | undefined>()
   let hasRecorded: boolean | undefined
   const load = async (environmentId: string) => {
     const known = byEnvironment.get(environmentId)
@@ -201,12 +194,20 @@ function createEndpointBook({ deliveries }: FeedPorts) {
     hasEndpoints: async (): Promise<boolean> =>
       (hasRecorded ??= await deliveries.hasEndpoints()) || [...byEnvironment.values()].some(({ size }) => size > 0),
     list: async (environmentId: string) => [...(await load(environmentId)).values()],
+    /** The recorded settings are those after all earlier facts, so no stream has to be read. */
+    async find(id: string): Promise<WebhookEndpointSettings | undefined> {
+      if (changed.has(id)) return changed.get(id)
+      const recorded = await deliveries.findEndpoint(id)
+      return recorded && (await load(recorded.environmentId)).get(id)
+    },
     async set(id: string, settings: WebhookEndpointSettings | undefined): Promise<void> {
+      changed.set(id, settings)
       if (settings) (await load(settings.environmentId)).set(id, settings)
       else for (const endpoints of byEnvironment.values()) endpoints.delete(id)
     },
     async forgetEnvironment(environmentId: string): Promise<void> {
       byEnvironment.set(environmentId, new Map())
+      for (const [id, settings] of changed) if (settings?.environmentId === environmentId) changed.set(id, undefined)
     },
   }
 }

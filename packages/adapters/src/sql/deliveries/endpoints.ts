@@ -19,6 +19,11 @@ export async function storeEndpoint(db: WebhookDb, settings: WebhookEndpointSett
     .execute()
 }
 
+export async function findEndpoint(db: WebhookDb, id: string): Promise<WebhookEndpointSettings | undefined> {
+  const row = await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toSettings(row)
+}
+
 export async function findEndpoints(
   db: WebhookDb,
   environmentIds: readonly string[],
