@@ -52,11 +52,16 @@ test('an endpoint is paused and resumed, and resumed after a deactivation', () =
     .then(resumed)
 })
 
-test('only an active endpoint is deactivated', () => {
-  const deactivate = { type: 'DeactivateEndpoint', data: deactivation } as const
+test('only an active endpoint is deactivated, and only if it still has the URL that failed', () => {
+  const deactivate = { type: 'DeactivateEndpoint', data: { ...deactivation, urlRecord: uuidFor(3) } } as const
+  const moved = { type: 'EndpointChanged', v: 1, data: { urlRecord: uuidFor(8), filters: [] as 'payment.failed'[] } } as const
   given(endpointDecider, created).when(deactivate).then(deactivated)
   given(endpointDecider, created, paused).when(deactivate).then()
   given(endpointDecider, created, deactivated).when(deactivate).then()
+  given(endpointDecider, created, moved).when(deactivate).then()
+  given(endpointDecider, created, moved)
+    .when({ type: 'DeactivateEndpoint', data: { ...deactivation, urlRecord: null } })
+    .then(deactivated)
 })
 
 test('the secret before a rotation stays valid for a day', () => {

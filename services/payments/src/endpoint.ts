@@ -12,6 +12,7 @@ export type Endpoint =
 
 type PresentEndpoint = Extract<Endpoint, { readonly urlRecord: string }>
 type ChangeData = Extract<EndpointCommand, { readonly type: 'ChangeEndpoint' }>['data']
+type DeactivationData = Extract<EndpointCommand, { readonly type: 'DeactivateEndpoint' }>['data']
 
 /** The time for which a receiver may still hold the secret before the newest one: one day. */
 const SECRET_OVERLAP_MS = 24 * 3_600_000
@@ -52,7 +53,7 @@ function decide(endpoint: Endpoint, { type, at, data }: EndpointCommand): Decisi
     case 'RequestTest':
       return accept({ type: 'TestRequested', v: 1, data })
     case 'DeactivateEndpoint':
-      return endpoint.status === 'ACTIVE' ? accept({ type: 'EndpointDeactivated', v: 1, data }) : accept()
+      return accept(...deactivateEndpoint(endpoint, data))
     case 'DeleteEndpoint':
       return accept({ type: 'EndpointDeleted', v: 1, data })
   }
@@ -65,6 +66,12 @@ function changeEndpoint(endpoint: PresentEndpoint, { active, ...given }: ChangeD
   if (active === true && endpoint.status !== 'ACTIVE') return [...changed, { type: 'EndpointResumed', v: 1, data: {} }]
   if (active === false && endpoint.status === 'ACTIVE') return [...changed, { type: 'EndpointPaused', v: 1, data: {} }]
   return changed
+}
+
+function deactivateEndpoint(endpoint: PresentEndpoint, { urlRecord, ...data }: DeactivationData): readonly EndpointFact[] {
+  const isSameUrl = urlRecord === null || urlRecord === endpoint.urlRecord
+  if (endpoint.status !== 'ACTIVE' || !isSameUrl) return []
+  return [{ type: 'EndpointDeactivated', v: 1, data }]
 }
 
 /** The sealed secret and the URL are in the side table, so no fact shows them. */

@@ -47,7 +47,7 @@ export const webhookMutants = createMutants('payments', [
     id: 'gone-endpoint-called-on',
     description: 'The status 410 switches no endpoint off: a server that wants no more webhooks gets each further one.',
     file: `${src}/outcome.ts`,
-    text: 'isGone: httpStatus === 410',
+    text: 'isGone: httpStatus === GONE',
     replacement: 'isGone: false',
   },
   {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CommandsOf, defineContract, type FactsOf, type TargetOf, v1 } from '../define.ts'
+import { type CommandsOf, defineContract, type FactsOf, type TargetOf, v1, v2 } from '../define.ts'
 import { instant, noData, uuid } from '../shapes.ts'
 import { transactionEventTypes } from './lifecycle.ts'
 
@@ -45,7 +45,11 @@ export const endpointContract = defineContract('endpoint', 'payments', {
     RotateSecret: { ...v1(z.strictObject({ secretRecord: uuid })), from: ['gateway'] },
     RequestRedelivery: { ...v1(attemptRequest), from: ['gateway'] },
     RequestTest: { ...v1(attemptRequest), from: ['gateway'] },
-    DeactivateEndpoint: v1(deactivation),
+    /** `urlRecord`: the URL that was called; the command has no effect if the endpoint has another one. Null matches any. */
+    DeactivateEndpoint: v2(deactivation.extend({ urlRecord: uuid.nullable() }), (old: z.output<typeof deactivation>) => ({
+      ...old,
+      urlRecord: null,
+    })),
     DeleteEndpoint: { ...v1(noData), from: ['gateway'] },
   },
   records: {

@@ -51,10 +51,17 @@ function openFixture(answer: WebhookAnswer | Error, getRecord: Records['get'] = 
 
 test('a status that no fact may contain switches a failing endpoint off, without a status', async () => {
   const { call, decide } = openFixture({ kind: 'answered', status: 999, retryAfterSeconds: null })
-  expect(await call(attempt, endpoint)).toMatchObject({ status: 'FAILED', httpStatus: null })
-  const data = { reason: 'FAILING', since: endpoint.failingSince, httpStatus: null }
+  const lastAttempt = { ...attempt, number: 8 }
+  expect(await call(lastAttempt, endpoint)).toMatchObject({ status: 'FAILED', httpStatus: null })
+  const data = { reason: 'FAILING', since: endpoint.failingSince, httpStatus: null, urlRecord: 'url' }
   const command = { type: 'DeactivateEndpoint', data }
   expect(decide).toHaveBeenCalledWith({ category: 'endpoint', id: 'endpoint', command }, expect.any(String))
+})
+
+test('a failure that is repeated switches no endpoint off, also if the failure before it was days ago', async () => {
+  const { call, decide } = openFixture({ kind: 'answered', status: 503, retryAfterSeconds: null })
+  expect(await call({ ...attempt, number: 7 }, endpoint)).toMatchObject({ status: 'FAILED', isRepeated: true })
+  expect(decide).not.toHaveBeenCalled()
 })
 
 test('an error while an endpoint is switched off is logged, and the verdict returned', async () => {

@@ -7,8 +7,8 @@ import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import { MAX_WAIT_MS } from './feed.ts'
-import { countAttempt, countDeactivation } from './metrics.ts'
-import { judgeAnswer, type Verdict } from './outcome.ts'
+import { countAttempt } from './metrics.ts'
+import { isLastAttempt, judgeAnswer, type Verdict } from './outcome.ts'
 import type { WebhookPorts } from './ports.ts'
 import { createRequestMaker } from './request.ts'
 
@@ -63,20 +63,24 @@ export function createCaller(context: CallContext) {
   }
 }
 
-/** Switches an endpoint off that wants no more events, or has failed for too long. */
+/**
+ * Switches an endpoint off that wants no more events, or has failed for too long. After days without an event, a single failure
+ * shows little, so only the last attempt of a delivery does.
+ */
 async function deactivateIfNeeded(
   { ports, decide }: CallContext,
-  { id, failingSince }: DueEndpoint,
+  { id, urlRecord, failingSince }: DueEndpoint,
   attempt: Attempt,
-  { isReceiversFault, isGone, httpStatus }: Verdict,
+  verdict: Verdict,
 ): Promise<void> {
+  const { isReceiversFault, isGone, httpStatus } = verdict
   const now = ports.clock.now()
-  const isFailing = isReceiversFault && failingSince !== null && now - failingSince >= MAX_WAIT_MS
+  const hasFailedLong = isReceiversFault && failingSince !== null && now - failingSince >= MAX_WAIT_MS
+  const isFailing = hasFailedLong && isLastAttempt(attempt, verdict)
   if (!isGone && !isFailing) return
-  const data = { reason: isGone ? ('GONE' as const) : ('FAILING' as const), since: failingSince ?? now, httpStatus }
+  const data = { reason: isGone ? ('GONE' as const) : ('FAILING' as const), since: failingSince ?? now, httpStatus, urlRecord }
   const command = { type: 'DeactivateEndpoint', data }
   await retryFaults(ports, new AbortController().signal, () =>
     decide({ category: endpointContract.category, id, command }, deriveId('deactivate endpoint', attempt.id)),
   )
-  countDeactivation(data.reason)
 }

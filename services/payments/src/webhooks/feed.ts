@@ -13,6 +13,7 @@ import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
 import type { Event, ServiceContext } from '@penstock/runtime/service.ts'
 import { buildTestBody, buildTransactionBody, envelopeIdOf, TEST_EVENT_TYPE } from './body.ts'
 import { evolveSettings } from './endpoint-settings.ts'
+import { countDeactivation } from './metrics.ts'
 import type { WebhookPorts } from './ports.ts'
 import { readTransaction } from './transaction.ts'
 
@@ -50,6 +51,7 @@ export async function feedDeliveries(
       if (position === undefined || (changes.length === 0 && skipped < RECORD_EVERY)) continue
       // Another replica has recorded a batch, so this one continues from its position.
       if (!(await deliveries.record({ after: recorded, position, changes }))) break
+      countDeactivations(batch)
       recorded = position
       skipped = 0
       if (changes.length > 0) onRecorded()
@@ -58,6 +60,13 @@ export async function feedDeliveries(
 }
 
 type FeedPorts = ServiceContext<WebhookPorts>['ports']
+
+function countDeactivations(batch: readonly StoredEvent[]): void {
+  for (const stored of batch) {
+    const { fact } = toEvent(stored)
+    if (fact.type === 'EndpointDeactivated') countDeactivation(fact.data.reason)
+  }
+}
 
 async function listChanges(ports: FeedPorts, batch: readonly StoredEvent[]): Promise<readonly DeliveryChange[]> {
   const changes: DeliveryChange[] = []

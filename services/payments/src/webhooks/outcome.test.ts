@@ -17,8 +17,8 @@ describe('an answer', () => {
   test.each([301, 302, 307, 400, 401, 403, 404, 409, 422])('%i ends the delivery', (status) => {
     expect(answered(status)).toMatchObject({ status: 'FAILED', httpStatus: status, isRepeated: false, isGone: false })
   })
-  test('410 ends the delivery, and the receiver wants no more events', () => {
-    expect(answered(410)).toMatchObject({ status: 'FAILED', isRepeated: false, isGone: true })
+  test('410 is repeated, because the delivery waits until its endpoint is switched on again', () => {
+    expect(answered(410)).toMatchObject({ status: 'FAILED', isRepeated: true, isGone: true })
   })
   test.each([0, 99, 600, 999])('with the invalid status %i is repeated, and has no status', (status) => {
     expect(answered(status)).toMatchObject({

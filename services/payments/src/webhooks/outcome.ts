@@ -1,8 +1,12 @@
 import type { Attempt, AttemptEnd, AttemptPostponement } from '@penstock/ports/deliveries.ts'
 import type { WebhookAnswer } from '@penstock/ports/post-webhook.ts'
 
-/** Statuses after which the attempt is repeated, beside all from 500 on. */
-const REPEATED_STATUSES: readonly number[] = [408, 429]
+const GONE = 410
+/**
+ * Statuses after which the attempt is repeated, beside all from 500 on. The deliveries of a receiver that is gone wait until its
+ * endpoint is switched on again.
+ */
+const REPEATED_STATUSES: readonly number[] = [408, GONE, 429]
 const MAX_RETRY_AFTER_MS = 3_600_000
 /** The pause after which the service tries again to make a request. */
 const POSTPONE_MS = 10_000
@@ -25,7 +29,7 @@ export const INTERRUPTED: Verdict = {
   retryAfterMs: 0,
 }
 
-/** Judges the answer to an attempt: only time-outs, network errors, invalid statuses, 408, 429 and 5xx are repeated. */
+/** Judges the answer to an attempt: only time-outs, network errors, invalid statuses, 408, 410, 429 and 5xx are repeated. */
 export function judgeAnswer(answer: WebhookAnswer): Verdict {
   if (answer.kind === 'failed') {
     const error = `The call failed: ${answer.reason}.`
@@ -58,12 +62,18 @@ export function judgeAnswer(answer: WebhookAnswer): Verdict {
     error: `The endpoint answered with ${httpStatus === null ? 'the invalid ' : ''}status ${status}.`,
     isRepeated: httpStatus === null || httpStatus >= 500 || REPEATED_STATUSES.includes(httpStatus),
     isReceiversFault: true,
-    isGone: httpStatus === 410,
+    isGone: httpStatus === GONE,
     retryAfterMs: Math.min((retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS),
   }
 }
 
 export type Schedule = { readonly now: number; readonly waitsMs: readonly number[]; readonly createId: () => string }
+
+/** Whether no attempt of the delivery follows. */
+export const isLastAttempt = (
+  { number, maxAttempts }: Pick<Attempt, 'number' | 'maxAttempts'>,
+  { isRepeated }: Pick<Verdict, 'isRepeated'>,
+): boolean => !isRepeated || number >= maxAttempts
 
 /** Returns the end of an attempt, with the next attempt of its delivery if there is one. */
 export function endAttempt(
@@ -72,8 +82,8 @@ export function endAttempt(
   { now, waitsMs, createId }: Schedule,
 ): AttemptEnd {
   // The waits are counted from the last, because redeliveries meanwhile raise the numbers of a delivery's attempts.
-  const waitMs = number < maxAttempts ? waitsMs.at(number - maxAttempts) : undefined
-  const next = isRepeated && waitMs !== undefined ? { attemptId: createId(), at: now + Math.max(waitMs, retryAfterMs) } : null
+  const waitMs = isLastAttempt({ number, maxAttempts }, { isRepeated }) ? undefined : waitsMs.at(number - maxAttempts)
+  const next = waitMs !== undefined ? { attemptId: createId(), at: now + Math.max(waitMs, retryAfterMs) } : null
   return { attemptId: id, status, httpStatus, error, isReceiversFault, next }
 }
 
