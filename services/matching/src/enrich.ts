@@ -20,20 +20,22 @@ const attestationKey = (pubkey: string): string => `seller-attested/${pubkey}`
 /**
  * An agent attests every ten seconds. A fact for each heartbeat would let streams grow without limit, so a heartbeat without a
  * change adds no fact. Enrichment stores its time in the shared counters, which all replicas read and which may lose it.
- * Signature and time are checked first: neither another party nor a repeated message can keep a seller live.
+ * Signature and time are checked first: neither another party nor a repeated message can keep a seller live. A late heartbeat
+ * counts for a whole window, so that sellers stay live while commands wait. It must have been signed within the last minute.
  */
 export const enrichAttest =
   (book: OrderBook) =>
   async (
     data: CommandData<EnrichedSellerCommand, 'Attest'>,
-    { id, at, ports }: EnrichContext,
+    { id, ports }: EnrichContext,
   ): Promise<SellerEnrichment['Attest']> => {
     const { limits, clock } = ports
+    const receivedAt = clock.now()
     const previousAt = (await limits.lastSeen(attestationKey(id))) ?? null
-    const extra = { node: id, previousAt, isAwaited: book.awaitsAttestation(id, data.at) }
-    if (data.at !== previousAt && !checkFundsAttestation({ at, data: { ...data, ...extra } })) {
+    const extra = { node: id, previousAt, isAwaited: book.awaitsAttestation(id, data.at), receivedAt }
+    if (data.at !== previousAt && !checkFundsAttestation({ ...data, ...extra })) {
       await limits.touch(attestationKey(id), data.at)
-      await limits.touch(heartbeatKey(id), clock.now())
+      await limits.touch(heartbeatKey(id), receivedAt)
     }
     return extra
   }

@@ -35,6 +35,7 @@ const attest = (confirmedSat = '1000', at = NOW, over = {}): CommandBody<Enriche
     node,
     previousAt: null,
     isAwaited: false,
+    receivedAt: at,
     ...over,
   },
 })
@@ -77,16 +78,26 @@ test('an attestation with a wrong signature or a wrong time is refused', () => {
     .when(attest('1000', NOW, { node: derivePubkey(new Uint8Array(32).fill(9)) }), NOW)
     .refuses('ATTESTATION_SIGNATURE')
   given(sellerDecider)
-    .when(attest(), NOW + 60_001)
-    .refuses('ATTESTATION_TIME')
-  given(sellerDecider)
-    .when(attest(), NOW - 60_001)
+    .when(attest('1000', NOW, { receivedAt: NOW - 60_001 }), NOW)
     .refuses('ATTESTATION_TIME')
   given(sellerDecider, appeared())
     .when(attest('900', NOW - 1), NOW)
     .refuses('ATTESTATION_OLD')
   given(sellerDecider, appeared())
     .when(attest('900', NOW + 5, { previousAt: NOW + 6 }), NOW)
+    .refuses('ATTESTATION_OLD')
+})
+
+test('an attestation that waited counts for a minute, unless a later one has arrived', () => {
+  const late = (ms: number) => attest('900', NOW + 10_000, { receivedAt: NOW + 10_000 + ms })
+  given(sellerDecider, appeared(), silent)
+    .when(late(60_000), NOW + 10_000)
+    .then(appeared('900', NOW + 10_000))
+  given(sellerDecider, appeared(), silent)
+    .when(late(60_001), NOW + 10_000)
+    .refuses('ATTESTATION_TIME')
+  given(sellerDecider, appeared(), funds('800', NOW + 20_000))
+    .when(late(20_000), NOW + 10_000)
     .refuses('ATTESTATION_OLD')
 })
 

@@ -10,10 +10,15 @@ import { sellerMachine } from './seller.machine.ts'
 
 /**
  * Enrichment adds the node's key, which is the stream's id, and the heartbeat times of the shared counters. `isAwaited`: see
- * `awaitsAttestation` of the order book.
+ * `awaitsAttestation` of the order book. `receivedAt`: the time by our clock, because the command may have waited.
  */
 export type SellerEnrichment = {
-  Attest: { readonly node: string; readonly previousAt: number | null; readonly isAwaited: boolean }
+  Attest: {
+    readonly node: string
+    readonly previousAt: number | null
+    readonly isAwaited: boolean
+    readonly receivedAt: number
+  }
   LapseSilence: { readonly lastSeenAt: number | null; readonly liveMs: number }
 }
 export type EnrichedSellerCommand = EnrichedCommand<SellerCommand, SellerEnrichment>
@@ -92,12 +97,9 @@ function decide(seller: SellerState, command: EnrichedSellerCommand): Decision<S
   }
 }
 
-/** @returns a refusal for an attestation with a wrong time, or without the signature of its node */
-export function checkFundsAttestation({
-  at,
-  data,
-}: Pick<AttestCommand, 'at' | 'data'>): { readonly refused: Refusal<SellerRefusal> } | undefined {
-  if (Math.abs(data.at - at) > MAX_CLOCK_DIFFERENCE_MS)
+/** @returns a refusal for an attestation that has a wrong time, waited for too long, or lacks the signature of its node */
+export function checkFundsAttestation(data: AttestCommand['data']): { readonly refused: Refusal<SellerRefusal> } | undefined {
+  if (Math.abs(data.at - data.receivedAt) > MAX_CLOCK_DIFFERENCE_MS)
     return refuse(
       'ATTESTATION_TIME',
       `The attestation's time is more than ${MAX_CLOCK_DIFFERENCE_MS / 1000} s away from ours; set the clock.`,
@@ -113,7 +115,7 @@ export function checkFundsAttestation({
 function attest(seller: SellerState, command: AttestCommand): Decision<SellerFact, Refusal<SellerRefusal>> {
   const { accountId, confirmedSat, at, isAwaited } = command.data
   const previousAt = Math.max(command.data.previousAt ?? 0, seller.attestedAt)
-  const refusal = checkFundsAttestation({ ...command, data: { ...command.data, previousAt } })
+  const refusal = checkFundsAttestation({ ...command.data, previousAt })
   if (refusal) return refusal
   if (seller.status !== 'LIVE') return accept({ type: 'SellerAppeared', v: 1, data: { accountId, confirmedSat, at } })
   return BigInt(confirmedSat) === seller.confirmedSat && !isAwaited

@@ -61,7 +61,7 @@ test('an answer that this process projects costs one query', async () => {
   assert.equal(count(), 2)
 })
 
-test('the notAfter of a command equals the deadline of its caller', async () => {
+test('the notAfter of a command equals the deadline of its caller, and a command that is valid late has none', async () => {
   await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 1000 } })
   market.respondWith((ask, options) => market.projectOutcome(ask, options, null))
@@ -69,6 +69,8 @@ test('the notAfter of a command equals the deadline of its caller', async () => 
   // `notAfter` is a time of the wall clock, which the receiver uses too.
   assert.equal(market.sent[0]?.options.notAfter, NOW + 777)
   assert.equal(market.sent[0]?.options.correlation, ORDER)
+  await market.gateway.commands.sendAndWait(cancel, { until: 1777, isValidLate: true })
+  assert.equal(market.sent[1]?.options.notAfter, undefined)
 })
 
 test('a command of a process records no answer, and the answer to a caller is stored for a day', async () => {

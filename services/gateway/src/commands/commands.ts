@@ -9,10 +9,16 @@ import { type CommandAnswer, createAnswerLookup } from './answer-lookup.ts'
 import { getAnswerDeadline } from './answer-deadline.ts'
 import { checkAfter, type ReadModelWaiters } from './read-model-waiters.ts'
 
-export type CommandOptions = { readonly until: number; readonly correlation?: string }
+export type CommandOptions = {
+  /** The latest time for the answer, by the monotonic clock. */
+  readonly until: number
+  readonly correlation?: string
+  /** The receiver carries the command out even after `until`. Set it only for a command that is safe late and twice. */
+  readonly isValidLate?: true
+}
 
 export type Commands = {
-  /** Sends a command and waits until the read models contain its result. `until` is a time of the monotonic clock. */
+  /** Sends a command and waits until the read models contain its result. */
   readonly sendAndWait: (ask: AddressedCommand, options: CommandOptions) => Promise<CommandAnswer>
   /** Finds the recorded answer to a command; undefined before it is recorded. */
   readonly findAnswer: (commandId: string) => Promise<CommandAnswer | undefined>
@@ -31,9 +37,9 @@ export function openCommands({ views, clock, ids, waiters, send }: CommandPorts)
 
   return {
     findAnswer,
-    async sendAndWait(ask, { until, correlation = ask.id }) {
+    async sendAndWait(ask, { until, correlation = ask.id, isValidLate }) {
       const commandId = ids.uuid()
-      const sent = send(ask, { commandId, correlation, notAfter: toWallClock(clock, until) })
+      const sent = send(ask, { commandId, correlation, ...(!isValidLate && { notAfter: toWallClock(clock, until) }) })
       const check = checkAfter(sent, () => findAnswer(commandId))
       const answer = await waiters.wait(check, [commandId], until)
       return answer ?? { outcome: 'unanswered' }
@@ -61,8 +67,12 @@ type Sender = {
 }
 
 /** Sends a command and waits for its result. @throws an error if the command is refused, or if no answer arrives in time */
-export async function sendCommand(gateway: Sender, command: AddressedCommand, until = getAnswerDeadline(gateway)): Promise<void> {
-  assertAccepted(await gateway.commands.sendAndWait(command, { until }))
+export async function sendCommand(
+  gateway: Sender,
+  command: AddressedCommand,
+  { until = getAnswerDeadline(gateway), ...options }: Partial<CommandOptions> = {},
+): Promise<void> {
+  assertAccepted(await gateway.commands.sendAndWait(command, { until, ...options }))
 }
 
 const NO_ANSWER_MESSAGE = 'The service did not answer in time. Check whether the request took effect before you try again.'

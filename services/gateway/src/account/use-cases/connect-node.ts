@@ -24,7 +24,7 @@ export const connectNode = mutation({
   run: async (proof, { gateway, caller: { accountId } }) => {
     const { pubkey } = proof
     const until = getAnswerDeadline(gateway)
-    await sendCommand(gateway, command<AccountTarget>('account', accountId, { type: 'ConnectNode', data: proof }), until)
+    await sendCommand(gateway, command<AccountTarget>('account', accountId, { type: 'ConnectNode', data: proof }), { until })
     const node = requireInTime(await gateway.waiters.wait(() => findDecidedNode(gateway, accountId, pubkey), [accountId], until))
     if (node.state === 'refused') throw invalidInput(node.reason ?? 'This node belongs to another account.')
     return { id: pubkey, success: true }

@@ -3,7 +3,6 @@ import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { proveRefund } from '@penstock/config/refund-proof.ts'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { command } from '@penstock/kernel/process.ts'
-import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import type { Gateway } from '../../ports.ts'
@@ -34,11 +33,7 @@ export async function giveRefundInvoice(gateway: Gateway, { order, hold }: Store
   const { paymentHash, payee, expiresAt } = invoice
   const proof = proveRefund(preimage, { orderId: order.id, request })
   const data = { request, paymentHash, payee, amountMsat: `${dueMsat}`, expiresAt, proof }
-  await sendCommand(
-    gateway,
-    command<SettlementTarget>('settlement', order.id, { type: 'SubmitRefundInvoice', data }),
-    getAnswerDeadline(gateway),
-  )
+  await sendCommand(gateway, command<SettlementTarget>('settlement', order.id, { type: 'SubmitRefundInvoice', data }))
   const refusal = (await findStoredOrder(gateway.views, order.id))?.hold?.payout?.refusal
   if (refusal?.paymentHash === paymentHash) throw invalidInput(refusal.reason)
 }

@@ -11,7 +11,7 @@ import type { Gateway } from '../../ports.ts'
 import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
 import type { PayoutDue } from '../views/payout-due.ts'
 import { mutation } from '../../use-case.ts'
-import { assertParticipant } from './participant.ts'
+import { requireRole } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 import type { MarketSellerMutationsAcceptArgs } from '../../generated/schema-types.ts'
@@ -22,7 +22,7 @@ export const acceptOrder = mutation({
   access: accountHolder,
   input: ({ input }: MarketSellerMutationsAcceptArgs) => ({ orderId: parseId(input.order_id), text: input.request }),
   run: async ({ orderId, text }, { gateway, caller: { accountId } }) => {
-    await assertParticipant(gateway, accountId, orderId)
+    await requireRole(gateway, accountId, orderId)
     // The order is checked first, so that an unknown order is refused before an invalid invoice.
     const invoice = parseInvoice(text)
     const until = getAnswerDeadline(gateway)
@@ -32,11 +32,10 @@ export const acceptOrder = mutation({
       return { id: orderId, success: true }
     }
     const { request, paymentHash } = invoice
-    await sendCommand(
-      gateway,
-      command<OrderTarget>('order', orderId, { type: 'Accept', data: { by: accountId, request } }),
+    await sendCommand(gateway, command<OrderTarget>('order', orderId, { type: 'Accept', data: { by: accountId, request } }), {
       until,
-    )
+      isValidLate: true,
+    })
     const verdict = await waitForVerdict(gateway, orderId, ({ payoutInvoices }) => payoutInvoices[paymentHash], until)
     // Without a verdict in time, the invoice is still recorded, and the seller's list of sales shows its state.
     if (verdict?.state === 'refused') throw invalidInput(verdict.reason ?? 'The invoice was refused')
@@ -81,7 +80,10 @@ async function submitLossInvoice(
   const fault = findInvoiceFault(payoutDue, invoice, gateway.clock.now())
   if (fault !== undefined) throw invalidInput(fault)
   const data = { request, paymentHash, payee, amountMsat: payoutDue.amountMsat, expiresAt }
-  await sendCommand(gateway, command<SettlementTarget>('settlement', orderId, { type: 'SubmitPayoutInvoice', data }), until)
+  await sendCommand(gateway, command<SettlementTarget>('settlement', orderId, { type: 'SubmitPayoutInvoice', data }), {
+    until,
+    isValidLate: true,
+  })
   const readVerdict = async () => {
     const hold = (await findStoredOrder(gateway.views, orderId))?.hold
     if (hold?.payout?.refusal?.paymentHash === paymentHash) return { reason: hold.payout.refusal.reason }

@@ -9,7 +9,7 @@ import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../
 import { findStoredOrder } from '../read/orders.ts'
 import { computeBroadcastUntilHeight } from '../views/order-view.ts'
 import { mutation } from '../../use-case.ts'
-import { assertParticipant } from './participant.ts'
+import { requireRole } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 import type { AttestationInput, MarketSellerMutationsAddTransactionArgs } from '../../generated/schema-types.ts'
@@ -20,13 +20,13 @@ export const addTransaction = mutation({
   access: accountHolder,
   input: parseFunding,
   run: async ({ orderId, outpoint, attestation }, { gateway, caller: { accountId } }) => {
-    await assertParticipant(gateway, accountId, orderId)
+    await requireRole(gateway, accountId, orderId)
     const until = getAnswerDeadline(gateway)
     const submission = command<OrderTarget>('order', orderId, {
       type: 'SubmitOutpoint',
       data: { by: accountId, outpoint, attestation },
     })
-    await sendCommand(gateway, submission, until)
+    await sendCommand(gateway, submission, { until, isValidLate: true })
     const verdict = requireInTime(await waitForVerdict(gateway, orderId, ({ outpoints }) => outpoints[outpoint], until))
     if (verdict.state === 'refused') throw invalidInput(verdict.reason ?? 'The transaction was refused')
     const storedOrder = await findStoredOrder(gateway.views, orderId)

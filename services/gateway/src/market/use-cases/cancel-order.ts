@@ -5,7 +5,7 @@ import { sendCommand } from '../../commands/commands.ts'
 import { orderNotFound } from '../../errors.ts'
 import { parseId } from '../../input.ts'
 import { mutation } from '../../use-case.ts'
-import { assertParticipant } from './participant.ts'
+import { requireRole } from './participant.ts'
 import type { MarketOrderMutationsCancelArgs } from '../../generated/schema-types.ts'
 
 /** Cancels an order that its buyer has not paid, or the attempt of a seller. */
@@ -19,13 +19,14 @@ export const cancelOrder = mutation({
   run: async ({ orderId, reason }, { gateway, caller }) => {
     const { accountId, orderId: keyOrderId } = caller
     if (keyOrderId !== null && keyOrderId !== orderId) throw orderNotFound()
-    await assertParticipant(gateway, accountId, orderId)
+    const { kind: role } = await requireRole(gateway, accountId, orderId)
     // An order key acts for the buyer. It never cancels an attempt that the same account makes as a seller.
     const cancellation =
       keyOrderId === null
         ? command<OrderTarget>('order', orderId, { type: 'Cancel', data: { by: accountId, reason } })
         : command<OrderTarget>('order', orderId, { type: 'Withdraw', data: { reason } })
-    await sendCommand(gateway, cancellation)
+    // A buyer that got no answer may pay instead, so its late cancellation would only return the payment.
+    await sendCommand(gateway, cancellation, role === 'seller' ? { isValidLate: true } : {})
     return { id: orderId, success: true }
   },
 })

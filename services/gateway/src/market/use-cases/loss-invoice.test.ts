@@ -84,8 +84,9 @@ test('the seller of a failed order submits its invoice to settlement once the op
   assert.deepEqual(await listSales(), [{ id: ORDER, status: 'SELLER_FAILED_TO_SEND_SWAP', payout: open }])
   const expiresAt = NOW + THREE_DAYS * 1000
   const data = { request, paymentHash, payee: sellerPubkey, amountMsat: sellerAmountMsat, expiresAt }
-  market.respondWith(async (ask, { commandId }) => {
+  market.respondWith(async (ask, { commandId, notAfter }) => {
     assert.equal(ask.id, ORDER)
+    assert.equal(notAfter, undefined, 'a late invoice of a seller is carried out')
     assert.deepEqual(ask.command, { type: 'SubmitPayoutInvoice', data })
     await market.projectFacts(
       'settlement',

@@ -20,7 +20,9 @@ export const submitAttestation = mutation({
   run: async (attestation, { gateway, caller: { accountId } }) => {
     const { pubkey } = attestation
     await assertOwnsNode(gateway, accountId, pubkey)
-    await sendCommand(gateway, command<SellerTarget>('seller', pubkey, { type: 'Attest', data: { accountId, ...attestation } }))
+    await sendCommand(gateway, command<SellerTarget>('seller', pubkey, { type: 'Attest', data: { accountId, ...attestation } }), {
+      isValidLate: true,
+    })
     return { id: pubkey, success: true }
   },
 })

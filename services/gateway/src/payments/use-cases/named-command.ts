@@ -16,5 +16,5 @@ export async function sendNamedCommand(
   const { ids, records, clock } = gateway
   const nameRecord = ids.uuid()
   await records.put(nameRecord, 'name', JSON.stringify({ name }), clock.now())
-  await sendCommand(gateway, createCommand(nameRecord), until)
+  await sendCommand(gateway, createCommand(nameRecord), { until })
 }

@@ -75,7 +75,7 @@ export async function requestTransaction(
   const textRecord = ids.uuid()
   const until = getAnswerDeadline(gateway)
   await records.put(textRecord, 'payment-text', JSON.stringify(texts), clock.now())
-  await sendCommand(gateway, createCommand(textRecord), until)
+  await sendCommand(gateway, createCommand(textRecord), { until })
   const findRequested = async (): Promise<StoredTransaction | undefined> => {
     const found = await findTransaction(views, id)
     if (!found) return undefined
