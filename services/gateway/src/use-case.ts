@@ -1,4 +1,4 @@
-import type { Access } from './access.ts'
+import type { Access, CredentialKind } from './access.ts'
 import type { Mutation, Query } from './generated/schema-types.ts'
 import type { Gateway } from './ports.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -33,8 +33,11 @@ type Definition<Path, Args, Caller, Input, Result> = {
   /** The field's place below Query or Mutation: `market.offer.create`. */
   readonly path: Path
   readonly limit?: RateLimit
-  /** A query that sellers need to serve their sales. It does not yield to other requests, as other queries do. */
-  readonly isSellersWork?: true
+  /**
+   * Credentials with which sellers ask this query to serve their sales. With them it does not yield to other requests. With
+   * others it yields, as all other queries do.
+   */
+  readonly sellersWorkOf?: readonly CredentialKind[]
   /** The admitted callers. A caller is checked before its input is parsed. */
   readonly access: Access<Caller>
   /** Parses the arguments. @throws an error that says what to send instead */

@@ -5,6 +5,11 @@ import type { Gateway } from '../ports.ts'
 import { recordSessionUse } from './views/sessions.ts'
 import { withAccountTables } from './views/tables.ts'
 
+const BEARER = /^Bearer +(\S{1,200})$/i
+
+/** @returns whether the Authorization header has the prefix of an account's API key, before any query */
+export const hasApiKey = (header: string | undefined): boolean => BEARER.exec(header ?? '')?.[1]?.startsWith('pak_') === true
+
 /**
  * Reads the credential's row at each request, so that a revoked key stops working at once.
  * @param header the Authorization header, undefined if the request has none
@@ -17,7 +22,7 @@ export async function authenticate(
   ip: string,
 ): Promise<AuthenticatedCaller | null> {
   if (header === undefined) return null
-  const [, credential] = /^Bearer +(\S{1,200})$/i.exec(header) ?? []
+  const [, credential] = BEARER.exec(header) ?? []
   if (credential === undefined || !isCredential(credential)) throw unauthenticated()
   const row = await withAccountTables(gateway.views)
     .selectFrom('gateway_credentials as c')

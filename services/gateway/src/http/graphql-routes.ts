@@ -11,6 +11,7 @@ import type { Gateway } from '../ports.ts'
 import { toAddressKey } from './client-address.ts'
 import { handleBodyErrors, readBodyFromUrl, type GraphqlBody, requireJsonBody, validateBody } from './graphql-body.ts'
 import { countErrors } from './observe.ts'
+import { hasApiKey } from '../account/authenticate.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
@@ -105,10 +106,14 @@ const disableCaching: RequestHandler = (_, response, next) => {
 
 /** The words of mutations and of the list of a seller's sales. They may be anywhere, because each use case sets its own priority. */
 const REGULAR_WORDS = /mutation|sales/
+/** With an API key also the word of `get_order`, by which a seller's agent reads the state of its sale. */
+const REGULAR_WORDS_OF_API_KEY = /mutation|sales|get_order/
 
-/** A document that only asks yields to other requests at the database. */
-const runInLane = <T>(request: Request, work: () => T): T =>
-  REGULAR_WORDS.test(readBody(request).query) ? work() : runWithLowPriority(work)
+/** A document that only asks yields to other requests at the database, from the authentication of its caller on. */
+function runInLane<T>(request: Request, work: () => T): T {
+  const words = hasApiKey(request.get('authorization')) ? REGULAR_WORDS_OF_API_KEY : REGULAR_WORDS
+  return words.test(readBody(request).query) ? work() : runWithLowPriority(work)
+}
 
 const JSON_HEADERS: readonly [string, string][] = [
   ['content-type', 'application/json'],

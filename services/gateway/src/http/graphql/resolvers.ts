@@ -6,8 +6,7 @@ import type { GraphqlContext } from './context.ts'
 type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
-function createResolver({ root, access, input, run, isSellersWork }: UseCase): Resolver {
-  const runQuery = isSellersWork ? runWithRegularPriority : runWithLowPriority
+function createResolver({ root, access, input, run, sellersWorkOf = [] }: UseCase): Resolver {
   const resolve: Resolver = async (args, { gateway, ip, authentication, extensions }) => {
     // The sender of an invalid credential is not anonymous, so public operations are refused too.
     if (authentication.refusal) throw authentication.refusal
@@ -15,9 +14,12 @@ function createResolver({ root, access, input, run, isSellersWork }: UseCase): R
     // `run` has the types of the use case's own `access` and `input`.
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
-  return root === 'Query'
-    ? (args, context) => runQuery(() => resolve(args, context))
-    : (args, context) => context.runSerially(() => resolve(args, context))
+  if (root === 'Mutation') return (args, context) => context.runSerially(() => resolve(args, context))
+  return (args, context) => {
+    const { bearer } = context.authentication.callers
+    const runQuery = bearer && sellersWorkOf.includes(bearer.kind) ? runWithRegularPriority : runWithLowPriority
+    return runQuery(() => resolve(args, context))
+  }
 }
 
 /** Builds the fields below a path. A field is the resolver of a use case, or an object with further fields (a namespace). */

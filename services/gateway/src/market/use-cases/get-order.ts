@@ -12,6 +12,8 @@ const mayRead = (caller: AuthenticatedCaller, orderId: string): boolean => calle
 
 export const getOrder = query({
   path: 'user.market.orders.get_order',
+  // A seller's agent asks with an API key before it publishes a funding. The buyer of `buy` gets another key for its polls.
+  sellersWorkOf: ['api'],
   access: credentialHolder,
   input: ({ order_id }: UserOrderQueriesGetOrderArgs) => parseId(order_id),
   run: async (id, { gateway, caller, ip }) => {

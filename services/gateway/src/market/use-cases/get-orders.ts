@@ -26,7 +26,7 @@ export const getPurchases = query({
 
 export const getSales = query({
   path: 'user.market.orders.sales',
-  isSellersWork: true,
+  sellersWorkOf: ['api', 'token'],
   access: accountHolder,
   input: parseOrderList,
   run: async ({ page, filter }, { gateway, caller: { accountId } }) => {
