@@ -61,6 +61,13 @@ test('an answer that this process projects costs one query', async () => {
   assert.equal(count(), 2)
 })
 
+test('a command whose sending is never confirmed is unanswered at its deadline', async () => {
+  await market.close()
+  market = await openGatewayHarness({ clock: createInstantClock(NOW) })
+  market.respondWith(() => new Promise(() => undefined))
+  assert.deepEqual(await sendCancel(), { outcome: 'unanswered' })
+})
+
 test('the notAfter of a command equals the deadline of its caller, and a command that is valid late has none', async () => {
   await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 1000 } })

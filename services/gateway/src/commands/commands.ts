@@ -7,7 +7,7 @@ import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
 import { type CommandAnswer, createAnswerLookup } from './answer-lookup.ts'
 import { getAnswerDeadline } from './answer-deadline.ts'
-import { checkAfter, type ReadModelWaiters } from './read-model-waiters.ts'
+import type { ReadModelWaiters } from './read-model-waiters.ts'
 
 export type CommandOptions = {
   /** The latest time for the answer, by the monotonic clock. */
@@ -40,8 +40,7 @@ export function openCommands({ views, clock, ids, waiters, send }: CommandPorts)
     async sendAndWait(ask, { until, correlation = ask.id, isValidLate }) {
       const commandId = ids.uuid()
       const sent = send(ask, { commandId, correlation, ...(!isValidLate && { notAfter: toWallClock(clock, until) }) })
-      const check = checkAfter(sent, () => findAnswer(commandId))
-      const answer = await waiters.wait(check, [commandId], until)
+      const answer = await waiters.wait(() => findAnswer(commandId), [commandId], until, { sent })
       return answer ?? { outcome: 'unanswered' }
     },
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { test } from 'vitest'
-import { checkAfter, openReadModelWaiters } from './read-model-waiters.ts'
+import { openReadModelWaiters } from './read-model-waiters.ts'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -82,7 +82,7 @@ test('no lookup runs before a command is sent, and a commit during the sending i
     waiters.notifyCommitted(['command-1'])
   }
   const check = async (): Promise<number | undefined> => (calls.push('check') < 3 ? undefined : calls.length)
-  const found = waiters.wait(checkAfter(send(), check), ['command-1'], 5000)
+  const found = waiters.wait(check, ['command-1'], 5000, { sent: send() })
   await nextTurn()
   setImmediate(() => waiters.notifyCommitted(['command-1']))
   assert.equal(await found, 3)
@@ -91,8 +91,30 @@ test('no lookup runs before a command is sent, and a commit during the sending i
 
 test('a command that cannot be sent fails the wait', async () => {
   const waiters = openReadModelWaiters(stillClock)
-  const check = checkAfter(Promise.reject(new Error('the bus is down')), async () => 'never looked up')
-  await assert.rejects(waiters.wait(check, ['command-1'], 5000), /the bus is down/)
+  const sent = Promise.reject(new Error('the bus is down'))
+  await assert.rejects(
+    waiters.wait(async () => 'never looked up', ['command-1'], 5000, { sent }),
+    /the bus is down/,
+  )
+})
+
+test('a sending that never ends does not prolong the wait, and is followed by one check at the deadline', async () => {
+  const clock = createInstantClock()
+  const checkedAtMs: number[] = []
+  const { promise: sent, reject } = Promise.withResolvers<void>()
+  const check = async () => void checkedAtMs.push(clock.monotonicMs())
+  assert.equal(await openReadModelWaiters(clock).wait(check, ['command-1'], 5000, { sent }), undefined)
+  assert.deepEqual(checkedAtMs, [5000])
+  // A later failure of the sending must not cause an unhandled rejection.
+  reject(new Error('the bus is down'))
+  await nextTurn()
+})
+
+test('a commit during an unconfirmed sending is found at once', async () => {
+  const waiters = openReadModelWaiters(stillClock)
+  const found = waiters.wait(async () => 'stored', ['command-1'], 5000, { sent: new Promise(() => undefined) })
+  waiters.notifyCommitted(['command-1'])
+  assert.equal(await found, 'stored')
 })
 
 test('a check that throws fails the wait, and a later commit does not throw', async () => {

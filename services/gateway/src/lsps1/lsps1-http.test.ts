@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import {
@@ -132,10 +133,13 @@ describe('HTTP', () => {
     await lspHarness.close()
     await reopenLspHarness({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
     await addSeller(1)
-    lspHarness.respondWith(() => Promise.resolve())
-    const { status, body } = await postOrder<LspError>(makeOrderBody())
-    assert.deepEqual([status, body.statusCode, body.error.code], [409, 409, 1])
-    assert.match(body.message, /^The order was not ready in time and is withdrawn/)
+    const fail = () => Promise.reject(new Fault('the brokers have not confirmed messages in time'))
+    for (const respond of [() => Promise.resolve(), fail]) {
+      lspHarness.respondWith(respond)
+      const { status, body } = await postOrder<LspError>(makeOrderBody())
+      assert.deepEqual([status, body.statusCode, body.error.code], [409, 409, 1])
+      assert.match(body.message, /^The order was not ready in time and is withdrawn/)
+    }
   })
 
   test('a starting service answers with status 503', async () => {

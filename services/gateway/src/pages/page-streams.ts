@@ -42,7 +42,7 @@ export function openPageStreams({ views, waiters, clock, closing }: Gateway): Pa
         const now = await runWithLowPriority(() => findStoredOrder(views, id))
         return isEnded() || (now && computePageVersion(now) !== computePageVersion(current)) ? (now ?? current) : undefined
       }
-      const change = await waiters.wait(findChange, [id], clock.monotonicMs() + PING_MS, POLL_MS)
+      const change = await waiters.wait(findChange, [id], clock.monotonicMs() + PING_MS, { everyMs: POLL_MS })
       response.write(change ? CHANGED_EVENT : PING_EVENT)
       current = change ?? current
     }

@@ -4,8 +4,9 @@ import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { READ_ONLY_ANSWER } from '../../commands/commands.ts'
-import { checkAfter } from '../../commands/read-model-waiters.ts'
 import type { Gateway } from '../../ports.ts'
 import { isRecentlyDeleted, findNodeOwner } from '../../account/read/accounts.ts'
 import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
@@ -45,7 +46,7 @@ export type PlaceOrderResult =
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
   /** The order ended before it was ready. */
   | { readonly outcome: 'ended'; readonly stored: StoredOrder }
-  /** The order was not ready in time. The gateway has sent its withdrawal, but the order may exist for a while. */
+  /** The order was not ready in time. The gateway withdraws it, but the order may exist for a while. */
   | { readonly outcome: 'withdrawn' }
   /** The market is at its limit, and the gateway sent no command. */
   | { readonly outcome: 'busy'; readonly seconds: number }
@@ -58,6 +59,9 @@ const ACCOUNT_DELETED = {
 
 /** An operator has to make space. */
 const NO_SPACE_RETRY_SECONDS = 60
+
+/** Time for the last check, which begins at the deadline of the answer. */
+const LAST_CHECK_MS = SECOND_MS
 
 /** Whether `placeOrder` refuses every order as busy now. */
 export const isMarketBusy = ({ admission, hasSpaceForOrders }: Gateway): boolean => !hasSpaceForOrders() || admission.isFull()
@@ -120,24 +124,46 @@ async function place(gateway: Gateway, request: PreparedRequest): Promise<PlaceO
   const notAfter = toWallClock(gateway.clock, until)
   const ask = command<QuoteTarget>('quote', orderId, { type: 'RequestQuote', data: { ...quoteRequest, invoiceBefore: notAfter } })
   const sent = gateway.send(ask, { commandId, correlation: orderId, notAfter })
-  const checkOutcome = checkAfter(sent, () => findOutcome(gateway, request, commandId))
-  const found = await gateway.waiters.wait(checkOutcome, [orderId, commandId], until)
-  if (found?.outcome === 'refused') await releaseQuota(gateway.views, orderId)
-  // Orders of other accounts are withdrawn only for an order that exists. A request that no seller can serve must not end them.
-  if (found?.outcome === 'ready' && ownerId !== undefined) await withdrawExcessOrders(gateway, pubkey, ownerId)
-  // Purchase and deletion each check after the read models contain their own fact, so at least one finds the other's fact.
-  if (found?.outcome === 'ready' && (await isRecentlyDeleted(gateway.views, quoteRequest.buyer.accountId))) {
-    await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
-    return ACCOUNT_DELETED
-  }
+  const found = await waitForOutcome(gateway, { ...request, commandId, ownerId }, sent)
   return found ?? withdrawLateOrder(gateway, orderId, commandId)
 }
 
-async function findOutcome(
-  gateway: Gateway,
-  { orderId, isReady }: PreparedRequest,
-  commandId: string,
-): Promise<FoundOutcome | undefined> {
+type SentRequest = PreparedRequest & { readonly commandId: string; readonly ownerId: string | undefined }
+
+/** Waits for the outcome of a sent request. The order may exist by now, so a fault counts as a missing answer. */
+async function waitForOutcome(gateway: Gateway, request: SentRequest, sending: Promise<void>): Promise<FoundOutcome | undefined> {
+  const { clock, waiters, log } = gateway
+  const { orderId, commandId, until } = request
+  let lastFault: Fault | undefined
+  const ignoreFault = (error: unknown): undefined => {
+    if (!(error instanceof Fault)) throw error
+    lastFault = error
+  }
+  const check = () => {
+    const timeoutMs = Math.max(until - clock.monotonicMs(), LAST_CHECK_MS)
+    return withTimeout(clock, timeoutMs, completeOutcome(gateway, request)).catch(ignoreFault)
+  }
+  const found = await waiters.wait(check, [orderId, commandId], until, { sent: sending.catch(ignoreFault) })
+  const fields = { order: orderId, ...(lastFault && { reason: String(lastFault) }) }
+  if (!found) log.warn(fields, 'an order was not ready in time; withdrawing it')
+  return found
+}
+
+/** Finds the outcome, and changes other orders and the quota as it requires. May run again after a fault. */
+async function completeOutcome(gateway: Gateway, request: SentRequest): Promise<FoundOutcome | undefined> {
+  const { orderId, ownerId, quoteRequest } = request
+  const found = await findOutcome(gateway, request)
+  if (found?.outcome === 'refused') await releaseQuota(gateway.views, orderId)
+  if (found?.outcome !== 'ready') return found
+  // Orders of other accounts are withdrawn only for an order that exists. A request that no seller can serve must not end them.
+  if (ownerId !== undefined) await withdrawExcessOrders(gateway, quoteRequest.destination.pubkey, ownerId)
+  // Purchase and deletion each check after the read models contain their own fact, so at least one finds the other's fact.
+  if (!(await isRecentlyDeleted(gateway.views, quoteRequest.buyer.accountId))) return found
+  await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
+  return ACCOUNT_DELETED
+}
+
+async function findOutcome(gateway: Gateway, { orderId, isReady, commandId }: SentRequest): Promise<FoundOutcome | undefined> {
   const stored = await findStoredOrder(gateway.views, orderId)
   if (!stored) {
     const answer = await gateway.commands.findAnswer(commandId)
@@ -147,10 +173,9 @@ async function findOutcome(
   return isReady(stored) ? { outcome: 'ready', stored } : undefined
 }
 
-async function withdrawLateOrder(gateway: Gateway, orderId: string, quoteCommandId: string): Promise<PlaceOrderResult> {
-  gateway.log.warn({ order: orderId }, 'an order was not ready in time; withdrawing it')
+function withdrawLateOrder(gateway: Gateway, orderId: string, quoteCommandId: string): PlaceOrderResult {
   const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
   const findStatus = async () => (await findStoredOrder(gateway.views, orderId))?.order.status
-  await withdrawWhenPlaced(gateway, { orderId, quoteCommandId, reason, findStatus })
+  withdrawWhenPlaced(gateway, { orderId, quoteCommandId, reason, findStatus })
   return { outcome: 'withdrawn' }
 }

@@ -1,4 +1,5 @@
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
@@ -14,11 +15,13 @@ type Found = {
   readonly quoteAnswer?: CommandAnswer
   /** The statuses of the order in their order. Every later search finds the last status. */
   readonly statuses?: readonly (OrderStatus | undefined)[]
+  /** The first sends that fail with a fault. */
+  readonly failedSends?: number
 }
 
 const nth = <T>(found: readonly T[], index: number): T | undefined => found[Math.min(index, found.length - 1)]
 
-function createGatewayStub({ answers, quoteAnswer, statuses = [] }: Found) {
+function createGatewayStub({ answers, quoteAnswer, statuses = [], failedSends = 0 }: Found) {
   let [now, answerCount, statusCount, idCount] = [0, 0, 0, 0]
   const closing = new AbortController()
   const sentCommands: { readonly at: number; readonly ask: AddressedCommand; readonly commandId: string }[] = []
@@ -34,8 +37,10 @@ function createGatewayStub({ answers, quoteAnswer, statuses = [] }: Found) {
     ids: { uuid: () => `command-${++idCount}`, random: () => new Uint8Array() },
     closing: closing.signal,
     log: { warn: (_: object, text: string) => void loggedWarnings.push(text) },
-    send: async (ask: AddressedCommand, { commandId }: { readonly commandId: string }) =>
-      void sentCommands.push({ at: now, ask, commandId }),
+    send: async (ask: AddressedCommand, { commandId }: { readonly commandId: string }) => {
+      sentCommands.push({ at: now, ask, commandId })
+      if (sentCommands.length <= failedSends) throw new Fault('the bus is away')
+    },
     commands: {
       findAnswer: async (commandId: string) => {
         if (commandId === 'quote') return quoteAnswer
@@ -62,7 +67,7 @@ test('an order that is placed after its withdrawal arrived is withdrawn again', 
     answers: [undefined, NOT_FOUND, NOT_FOUND, { outcome: 'accepted', revision: 3 }],
     statuses: [undefined, 'WAITING_FOR_SELLER_APPROVAL'],
   })
-  await withdraw()
+  withdraw()
   assert.equal(sentCommands.length, 1)
   await runAllTurns()
   assert.deepEqual(
@@ -82,7 +87,7 @@ test('the withdrawal is not repeated after an answer other than NOT_FOUND', asyn
       settled: runAllTurns,
       sentCommands,
     } = createGatewayStub({ answers: [answer], statuses: ['WAITING_FOR_BUYER_PAYMENT'] })
-    await withdraw()
+    withdraw()
     await runAllTurns()
     assert.equal(sentCommands.length, 1)
   }
@@ -90,7 +95,7 @@ test('the withdrawal is not repeated after an answer other than NOT_FOUND', asyn
 
 test('an order that is never placed is withdrawn once, and the checks end after 300 s', async () => {
   const never = createGatewayStub({ answers: [NOT_FOUND] })
-  await never.withdraw()
+  never.withdraw()
   await never.settled()
   assert.equal(never.sentCommands.length, 1)
   assert.ok(never.now() >= 300_000 && never.now() < 600_000)
@@ -100,7 +105,7 @@ test('the checks end at once if the quote was refused or the placed order has en
   const refused = createGatewayStub({ answers: [NOT_FOUND], quoteAnswer: { outcome: 'refused', code: 'NO_SELLER', message: '' } })
   const ended = createGatewayStub({ answers: [NOT_FOUND], statuses: ['BUYER_REJECTED'] })
   for (const stub of [refused, ended]) {
-    await stub.withdraw()
+    stub.withdraw()
     await stub.settled()
     assert.deepEqual([stub.sentCommands.length, stub.now()], [1, 2000])
   }
@@ -108,7 +113,7 @@ test('the checks end at once if the quote was refused or the placed order has en
 
 test('the repetition ends when the gateway closes', async () => {
   const ending = createGatewayStub({ answers: [NOT_FOUND], statuses: ['WAITING_FOR_BUYER_PAYMENT'] })
-  await ending.withdraw()
+  ending.withdraw()
   ending.closing.abort()
   await ending.settled()
   assert.equal(ending.sentCommands.length, 1)
@@ -116,7 +121,46 @@ test('the repetition ends when the gateway closes', async () => {
 
 test('a failed search for the answer is logged, and does not fail the answer to the buyer', async () => {
   const { withdraw, settled: runAllTurns, loggedWarnings } = createGatewayStub({ answers: [new Error('the database is away')] })
-  await withdraw()
+  withdraw()
   await runAllTurns()
   assert.deepEqual(loggedWarnings, ['withdrawing an order failed; unpaid, it expires'])
+})
+
+const placedBeforeWithdrawal: CommandAnswer = { outcome: 'accepted', revision: 3 }
+
+test('a withdrawal whose sending fails is sent again', async () => {
+  const stub = createGatewayStub({ answers: [placedBeforeWithdrawal], failedSends: 2 })
+  stub.withdraw()
+  await stub.settled()
+  assert.deepEqual(
+    stub.sentCommands.map(({ at, commandId }) => [at, commandId]),
+    [
+      [0, 'command-1'],
+      [2000, 'command-2'],
+      [6000, 'command-3'],
+    ],
+  )
+  assert.deepEqual(stub.loggedWarnings, Array(2).fill('withdrawing an order failed; trying again'))
+})
+
+test('a fault of the database does not end the checks', async () => {
+  const fault = new Fault('the database is away')
+  const stub = createGatewayStub({
+    answers: [fault, NOT_FOUND, placedBeforeWithdrawal],
+    statuses: ['WAITING_FOR_SELLER_APPROVAL'],
+  })
+  stub.withdraw()
+  await stub.settled()
+  assert.deepEqual(
+    stub.sentCommands.map(({ at }) => at),
+    [0, 6000],
+  )
+})
+
+test('a fault after the last check is logged', async () => {
+  const stub = createGatewayStub({ answers: [], failedSends: 99 })
+  stub.withdraw()
+  await stub.settled()
+  assert.equal(stub.loggedWarnings.at(-1), 'withdrawing an order failed; unpaid, it expires')
+  assert.ok(stub.now() < 600_000)
 })

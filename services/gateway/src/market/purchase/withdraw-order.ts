@@ -1,6 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import { isFailure, type OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
 
@@ -39,35 +40,47 @@ export type LateOrder = {
 }
 
 /**
- * Withdraws an order that may not be placed yet. The commands that place and withdraw it arrive through two topics, in any
- * order. If the order is placed after the first withdrawal, the gateway withdraws it again, in the background. A dropped quote
- * leads to no order, and so to no further command. If this process ends before that, the unpaid order expires.
- * @returns after the first withdrawal is sent
+ * Withdraws an order that may not be placed yet. This happens in the background, because the bus may be away for longer than a
+ * caller waits. The commands that place and withdraw the order arrive through two topics, in any order. If the order is placed
+ * after the first withdrawal, the gateway withdraws it again. A dropped quote leads to no order, and so to no further command.
+ * After a fault, the gateway tries again. If this process ends before that, the unpaid order expires.
  */
-export async function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): Promise<void> {
-  const first = await withdrawOrder(gateway, late.orderId, late.reason)
-  void withdrawUntilPlaced(gateway, late, first).catch((error: unknown) => {
+export function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): void {
+  void withdrawUntilPlaced(gateway, late).catch((error: unknown) => {
     const { closing, log } = gateway
     if (closing.aborted) return
     log.warn({ order: late.orderId, reason: String(error) }, 'withdrawing an order failed; unpaid, it expires')
   })
 }
 
-async function withdrawUntilPlaced(gateway: WithdrawPorts, late: LateOrder, first: string): Promise<void> {
-  const { clock, closing, commands } = gateway
+async function withdrawUntilPlaced(gateway: WithdrawPorts, late: LateOrder): Promise<void> {
+  const { clock, closing, log } = gateway
   const end = clock.monotonicMs() + PLACING_LIMIT_MS
-  let commandId = first
-  for (let waitMs = FIRST_CHECK_MS; clock.monotonicMs() < end; waitMs *= 2) {
+  let commandId: string | undefined
+  for (let waitMs = FIRST_CHECK_MS; ; waitMs *= 2) {
+    try {
+      const next = commandId === undefined ? 'withdraw' : await decideNext(gateway, late, commandId)
+      if (next === 'end') return
+      if (next === 'withdraw') commandId = await withdrawOrder(gateway, late.orderId, late.reason)
+    } catch (error) {
+      if (!(error instanceof Fault) || closing.aborted || clock.monotonicMs() >= end) throw error
+      log.warn({ order: late.orderId, reason: String(error) }, 'withdrawing an order failed; trying again')
+    }
+    if (clock.monotonicMs() >= end) return
     await clock.sleep(waitMs, closing)
     if (closing.aborted) return
-    const answer = await commands.findAnswer(commandId)
-    if (!answer) continue
-    if (answer.outcome !== 'refused' || answer.code !== 'NOT_FOUND') return
-    // A late order ends when it is placed, and a refused quote leads to no order.
-    const status = await late.findStatus()
-    if (status === undefined ? await isRefused(commands, late.quoteCommandId) : isFailure(status)) return
-    if (status !== undefined) commandId = await withdrawOrder(gateway, late.orderId, late.reason)
   }
+}
+
+/** @param commandId the last withdrawal */
+async function decideNext({ commands }: WithdrawPorts, late: LateOrder, commandId: string): Promise<'withdraw' | 'wait' | 'end'> {
+  const answer = await commands.findAnswer(commandId)
+  if (!answer) return 'wait'
+  if (answer.outcome !== 'refused' || answer.code !== 'NOT_FOUND') return 'end'
+  // A late order ends when it is placed, and a refused quote leads to no order.
+  const status = await late.findStatus()
+  if (status === undefined) return (await isRefused(commands, late.quoteCommandId)) ? 'end' : 'wait'
+  return isFailure(status) ? 'end' : 'withdraw'
 }
 
 const isRefused = async (commands: WithdrawPorts['commands'], commandId: string): Promise<boolean> =>

@@ -135,6 +135,18 @@ test('an order that is not ready in time is withdrawn, and the buyer can read it
   assert.equal(readPath(found, 'user.market.orders.get_order.id'), id)
 })
 
+test('a fault after the request is answered like a missing order, with the id and the key', async () => {
+  await market.close()
+  market = await openGatewayHarness({ clock: createInstantClock(NOW) })
+  market.respondWith(() => {
+    throw new Fault('the brokers have not confirmed messages in time')
+  })
+  const { errors: [error] = [] } = await market.gql(BUY, { input })
+  assert.match(error?.message ?? '', /^The order was not ready in time and is withdrawn/)
+  assert.equal(error?.extensions['transaction_id'], market.sent[0]?.ask.id)
+  assert.ok(isCredential(String(error?.extensions['session_key'])))
+})
+
 test('a refusal before an order exists contains its reason, and occupies no slot', async () => {
   market.respondWith((ask, options) =>
     market.projectOutcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells a channel of this size.' }),
