@@ -89,7 +89,8 @@ export const marketDashboard: Dashboard = {
     },
     {
       title: 'GraphQL errors',
-      about: '`INTERNAL_SERVER_ERROR` is an error of the market. All other codes are refusals.',
+      about:
+        '`INTERNAL_SERVER_ERROR` is an error of the market. All other codes are refusals, `MARKET_BUSY` those of a busy market.',
       unit: 'ops',
       queries: { '{{code}}': 'sum by (code) (rate(penstock_graphql_errors_total[$__rate_interval]))' },
     },

@@ -1,4 +1,5 @@
 import { getIntrospectionQuery } from 'graphql'
+import { registry } from '@penstock/runtime/observability/metrics.ts'
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { afterEach, beforeEach, describe, test } from 'vitest'
@@ -189,8 +190,14 @@ test('the service refuses requests until it is ready, and serves them when a dep
   market = await openGatewayHarness({ ready: () => missing })
   assert.equal((await fetch(`${market.base}/readyz`)).status, 503)
   assert.equal((await fetch(`${market.base}/healthz`)).status, 200)
+  const countFaults = async () => {
+    const metric = await registry.getSingleMetric('penstock_graphql_errors_total')?.get()
+    return metric?.values.reduce((total, { value }) => total + value, 0)
+  }
+  const earlierFaults = await countFaults()
   const earlyAnswer = await market.gql('{ market { id } }')
   assert.deepEqual([earlyAnswer.status, code(earlyAnswer)], [503, 'INTERNAL_SERVER_ERROR'])
+  assert.deepEqual(await countFaults(), earlierFaults)
   missing = undefined
   assert.equal((await fetch(`${market.base}/readyz`)).status, 200)
   assert.equal((await market.gql('{ market { id } }')).status, 200)

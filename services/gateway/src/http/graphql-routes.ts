@@ -128,7 +128,8 @@ function readBody(request: Request): GraphqlBody {
 }
 
 const sendError = (response: Response, status: number, error: object): void => {
-  countErrors([error])
+  // A gateway that starts is no fault.
+  if (status !== 503) countErrors([error])
   response.status(status).json({ errors: [error] })
 }
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { registry } from '@penstock/runtime/observability/metrics.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import express from 'express'
 import { expect, onTestFinished, test } from 'vitest'
-import { observeRequests } from './observe.ts'
+import { forbidden, marketBusy, outcomeUnknown } from '../errors.ts'
+import { countErrors, observeRequests } from './observe.ts'
 import { assignRequestId } from './security.ts'
 
 test('each request is logged at debug with its id, and without the values in its URL', async () => {
@@ -33,4 +35,16 @@ test('each request is logged at debug with its id, and without the values in its
     status: '410',
     text: 'a request was answered',
   })
+})
+
+test('the refusals of a busy market are counted apart from faults', async () => {
+  const read = async (): Promise<ReadonlyMap<unknown, number>> => {
+    const metric = await registry.getSingleMetric('penstock_graphql_errors_total')?.get()
+    return new Map(metric?.values.map(({ labels, value }) => [labels['code'], value]))
+  }
+  const before = await read()
+  countErrors([marketBusy(7), marketBusy(60), outcomeUnknown('The order cannot be read just now; try again.'), forbidden('No.')])
+  const after = await read()
+  const countOf = (code: string): number => (after.get(code) ?? 0) - (before.get(code) ?? 0)
+  expect(['MARKET_BUSY', 'INTERNAL_SERVER_ERROR', 'FORBIDDEN'].map(countOf)).toEqual([2, 1, 1])
 })

@@ -24,13 +24,17 @@ const durationHistogram = new Histogram({
 
 const graphqlErrors = new Counter({
   name: 'penstock_graphql_errors_total',
-  help: 'Errors in GraphQL answers, which have HTTP status 200, by their code.',
+  help: 'Errors in GraphQL answers by their code. `MARKET_BUSY` stands for the refusals of a busy market.',
   labelNames: ['code'] as const,
   registers: [registry],
 })
 
 export const countErrors = (errors: readonly { readonly extensions?: Readonly<Record<string, unknown>> }[]): void => {
-  for (const { extensions } of errors) graphqlErrors.inc({ code: String(extensions?.['code']) })
+  for (const { extensions } of errors) {
+    // The specification gives the refusals of a busy market the code of a fault, which is the subject of an alert.
+    const isBusy = extensions?.['retry_after'] !== undefined
+    graphqlErrors.inc({ code: isBusy ? 'MARKET_BUSY' : String(extensions?.['code']) })
+  }
 }
 
 /** Counts every request, logs it at debug, and starts its trace. */
