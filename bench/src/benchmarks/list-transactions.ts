@@ -60,6 +60,7 @@ async function listFirstPage({ gateway }: BenchGateway, transactions: number): P
     ip: '127.0.0.1',
     isGet: false,
     runSerially: createMutex(),
+    countedUses: new Map(),
     extensions: {},
   }
   const variableValues = { input: { environment_id: SANDBOX.environmentId } }

@@ -31,6 +31,9 @@ export const offerNotFound = (): GraphQLError => invalidInput('Offer not found')
 export const marketBusy = (seconds: number): GraphQLError =>
   createError('INTERNAL_SERVER_ERROR', formatBusyMessage(seconds), { retry_after: seconds })
 
+export const isMarketBusyError = (error: unknown): boolean =>
+  error instanceof GraphQLError && error.extensions['retry_after'] !== undefined
+
 export const formatBusyMessage = (seconds: number): string => `The market is busy; try again in ${seconds} seconds`
 
 /** The gateway does not know whether the request took effect. The message says how the caller can find out. */

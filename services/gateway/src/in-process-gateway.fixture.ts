@@ -109,6 +109,7 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
           ip: IP,
           isGet: false,
           runSerially: createMutex(),
+          countedUses: new Map(),
           extensions: {},
         }
         const result = await execute({ schema, document: parseDocument(query), variableValues: { ...variables }, contextValue })

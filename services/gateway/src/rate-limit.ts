@@ -29,13 +29,14 @@ type RateLimitUse = {
   readonly perMinute: number
 }
 
-type CountedUse = { readonly exceeded: ExceededLimit | undefined; readonly takeBack: () => Promise<void> }
+export type TakeBack = () => Promise<void>
+type CountedUse = { readonly exceeded: ExceededLimit | undefined; readonly takeBack: TakeBack }
 
 /** Counts one use for an address and for its wider networks, per minute. A refused use does not count. */
 export async function countUse({ limits, clock }: Pick<Gateway, 'limits' | 'clock'>, use: RateLimitUse): Promise<CountedUse> {
   const at = clock.now()
   const countedKeys: string[] = []
-  const takeBack = async (): Promise<void> => {
+  const takeBack: TakeBack = async () => {
     for (const key of countedKeys) await limits.takeBack(key, at)
   }
   for (const { network, share } of listNetworks(use.ip)) {
@@ -51,8 +52,17 @@ export async function countUse({ limits, clock }: Pick<Gateway, 'limits' | 'cloc
   return { exceeded: undefined, takeBack }
 }
 
-/** Counts one use. @throws an error with status 429 and the time to wait, if the limit is exceeded */
-export async function enforceRateLimit(gateway: Pick<Gateway, 'limits' | 'clock'>, use: RateLimitUse): Promise<void> {
-  const { exceeded } = await countUse(gateway, use)
+/**
+ * Counts one use.
+ * @returns a function that takes the use back
+ * @throws an error with status 429 and the time to wait, if the limit is exceeded
+ */
+export async function enforceRateLimit(gateway: Pick<Gateway, 'limits' | 'clock'>, use: RateLimitUse): Promise<TakeBack> {
+  const { exceeded, takeBack } = await countUse(gateway, use)
   if (exceeded) throw tooManyRequests(exceeded)
+  return takeBack
 }
+
+/** Takes back a use that a busy market refused. The answer stays the same if the database of a busy market fails. */
+export const takeBackRefused = ({ log }: Pick<Gateway, 'log'>, takeBack: TakeBack): Promise<void> =>
+  takeBack().catch((error: unknown) => log.warn({ reason: String(error) }, 'a refused purchase still counts for its rate limit'))

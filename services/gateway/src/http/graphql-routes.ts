@@ -31,6 +31,7 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
           ip: toAddressKey(request.ip),
           isGet: request.method === 'GET' || request.method === 'HEAD',
           runSerially: createMutex(),
+          countedUses: new Map(),
           extensions: {},
         }),
       })

@@ -107,6 +107,18 @@ describe('HTTP', () => {
     assert.match(headers.get('ratelimit-policy') ?? '', /^"buy";q=1/)
   })
 
+  test('an order does not count for the limit if the market becomes busy after the count', async () => {
+    await lspHarness.close()
+    await reopenLspHarness({ PENSTOCK_BUY_PER_MINUTE: '1' })
+    await addSeller(1)
+    const { admission } = lspHarness.gateway
+    const busy = { enter: () => ({ busyForSeconds: 9 }), isFull: () => false }
+    Object.assign(lspHarness.gateway, { admission: busy })
+    for (let n = 0; n < 2; n++) assert.equal((await postOrder<LspError>(makeOrderBody())).status, 503)
+    Object.assign(lspHarness.gateway, { admission })
+    assert.deepEqual([(await postOrder(makeOrderBody())).status, (await postOrder(makeOrderBody())).status], [200, 429])
+  })
+
   test('PENSTOCK_ORDER_POLLS_PER_MINUTE limits the reads of each order', async () => {
     await lspHarness.close()
     await reopenLspHarness({ PENSTOCK_ORDER_POLLS_PER_MINUTE: '2' })

@@ -2,7 +2,7 @@ import { runWithLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express'
 import { reportInternalError } from '../http/graphql/format-error.ts'
 import type { Mount } from '../http/app.ts'
-import { countUse } from '../rate-limit.ts'
+import { countUse, type TakeBack, takeBackRefused } from '../rate-limit.ts'
 import type { Gateway } from '../ports.ts'
 import { buyLimit } from '../market/purchase/buy-limit.ts'
 import { isMarketBusy } from '../market/purchase/place-order.ts'
@@ -65,7 +65,7 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
       perMinute: gateway.config.orderPollsPerMinute,
     }
     await runWithLowPriority(async () => {
-      if (!(await isRateLimited(gateway, polls, response))) sendResult(response, await getOrder(gateway, type, id))
+      if (await countOrRefuse(gateway, polls, response)) sendResult(response, await getOrder(gateway, type, id))
     })
   })
   const json = express.json({ limit: '64kb', strict: false })
@@ -75,8 +75,11 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
     const ip = toAddressKey(request.ip)
     // Counted together with `buy`, because both request a purchase.
     const purchases = { name: buyLimit.name, ip, perMinute: buyLimit.perMinute(gateway.config) }
-    if (!isMarketBusy(gateway) && (await isRateLimited(gateway, purchases, response))) return
+    const takeBack = isMarketBusy(gateway) ? noTakeBack : await countOrRefuse(gateway, purchases, response)
+    if (!takeBack) return
     const result = await createOrder(gateway, nodeSources, type, body.data, ip)
+    // The market may have become busy since the count.
+    if ('retryAfterSeconds' in result) await takeBackRefused(gateway, takeBack)
     // Only the buyer learns the page of its order. Everybody who knows the order's id, like its sellers, reads `get_order`.
     if ('order_id' in result)
       response.set('link', `<${buildOrderUrl(gateway, result.order_id)}>; rel="alternate"; type="text/html"`)
@@ -85,13 +88,19 @@ function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspT
   return router
 }
 
-/** Counts a use. If it exceeds the limit per minute, this function sends the error and returns true. */
-async function isRateLimited(gateway: Gateway, use: Parameters<typeof countUse>[1], response: Response): Promise<boolean> {
-  const { exceeded } = await countUse(gateway, use)
-  if (!exceeded) return false
+const noTakeBack: TakeBack = async () => undefined
+
+/** Counts a use. If it exceeds the limit per minute, this function sends the error and returns undefined. */
+async function countOrRefuse(
+  gateway: Gateway,
+  use: Parameters<typeof countUse>[1],
+  response: Response,
+): Promise<TakeBack | undefined> {
+  const { exceeded, takeBack } = await countUse(gateway, use)
+  if (!exceeded) return takeBack
   response.setHeaders(new Map(createRateLimitHeaders(exceeded)))
   sendResult(response, lspRateLimited('Too many requests within a minute. Wait before you try again.'))
-  return true
+  return undefined
 }
 
 /** Answers an order of the other type, or of another interface, like an unknown order. */

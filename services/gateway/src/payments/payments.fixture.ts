@@ -166,6 +166,7 @@ export async function openPaymentsHarness({ env = {}, rate = RATE, ports = {} }:
         ip: '127.0.0.1',
         isGet: false,
         runSerially: createMutex(),
+        countedUses: new Map(),
         extensions: {},
       }
       return graphql({ schema, source, variableValues, contextValue })

@@ -1,5 +1,6 @@
 import type { Mutex } from '@penstock/kernel/mutex.ts'
 import type { Gateway } from '../../ports.ts'
+import type { TakeBack } from '../../rate-limit.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
 import type { Authentication } from '../request-callers.ts'
 
@@ -13,6 +14,8 @@ export type GraphqlContext = {
   readonly isGet: boolean
   /** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
   readonly runSerially: Mutex
+  /** The counted uses of the request, by the name of their limit. */
+  readonly countedUses: Map<string, TakeBack[]>
   /** Use cases add entries, and the response has them as its `extensions`. */
   readonly extensions: ResponseExtensions
 }

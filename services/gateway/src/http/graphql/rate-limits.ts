@@ -1,5 +1,5 @@
 import type { OperationDefinitionNode } from 'graphql'
-import { enforceRateLimit, type RateLimit } from '../../rate-limit.ts'
+import { enforceRateLimit, type RateLimit, takeBackRefused } from '../../rate-limit.ts'
 import { useCases } from '../../areas.ts'
 import { recordRefusal } from '../refusals.ts'
 import type { GraphqlContext } from './context.ts'
@@ -24,7 +24,7 @@ export async function enforceRateLimits(
   operation: OperationDefinitionNode,
   fragments: Fragments,
 ): Promise<void> {
-  const { gateway, ip } = context
+  const { gateway, ip, countedUses } = context
   const usesByName = new Map<string, LimitedUses>()
   for (const [path, uses] of countFieldsAt(operation, fragments, limitedPaths)) {
     const limit = limitsByPath.get(path)
@@ -36,11 +36,19 @@ export async function enforceRateLimits(
     else usesByName.set(limited.name, { ...limited, uses })
   }
   for (const { name, subject, perMinute, isAuthentication, uses } of usesByName.values())
-    for (let use = 0; use < uses && perMinute > 0; use++)
-      await enforceRateLimit(gateway, { name, ip: subject, perMinute }).catch((error: unknown) => {
+    for (let use = 0; use < uses && perMinute > 0; use++) {
+      const takeBack = await enforceRateLimit(gateway, { name, ip: subject, perMinute }).catch((error: unknown) => {
         if (isAuthentication) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
         throw error
       })
+      countedUses.set(name, [...(countedUses.get(name) ?? []), takeBack])
+    }
+}
+
+/** Takes back one counted use, which a busy market refused. */
+export async function takeBackUse({ gateway, countedUses }: GraphqlContext, { name }: RateLimit): Promise<void> {
+  const takeBack = countedUses.get(name)?.pop()
+  if (takeBack) await takeBackRefused(gateway, takeBack)
 }
 
 function describeUses({ gateway: { config }, authentication, ip }: GraphqlContext, limit: RateLimit): Omit<LimitedUses, 'uses'> {

@@ -1,18 +1,25 @@
 import { runWithLowPriority, runWithRegularPriority } from '@penstock/runtime/commands/low-priority.ts'
+import { isMarketBusyError } from '../../errors.ts'
 import type { Area } from '../../area.ts'
 import type { UseCase } from '../../use-case.ts'
 import type { GraphqlContext } from './context.ts'
+import { takeBackUse } from './rate-limits.ts'
 
 type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
-function createResolver({ root, access, input, run, sellersWorkOf = [] }: UseCase): Resolver {
-  const resolve: Resolver = async (args, { gateway, ip, authentication, extensions }) => {
+function createResolver({ root, access, input, run, limit, sellersWorkOf = [] }: UseCase): Resolver {
+  const resolve: Resolver = async (args, context) => {
+    const { gateway, ip, authentication, extensions } = context
     // The sender of an invalid credential is not anonymous, so public operations are refused too.
     if (authentication.refusal) throw authentication.refusal
     const caller = access.check(authentication.callers)
     // `run` has the types of the use case's own `access` and `input`.
-    return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
+    const result = run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
+    return await result.catch(async (error: unknown) => {
+      if (limit && isMarketBusyError(error)) await takeBackUse(context, limit)
+      throw error
+    })
   }
   if (root === 'Mutation') return (args, context) => context.runSerially(() => resolve(args, context))
   return (args, context) => {
