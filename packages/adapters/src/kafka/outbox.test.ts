@@ -8,13 +8,25 @@ const chance = { random: (bytes: number) => new Uint8Array(bytes) }
 /** An outbox whose time passes only when the test runs the schedule. */
 function openOutbox(send: SendEntries, schedule = createVirtualSchedule('outbox')) {
   const box = createOutbox(send, { clock: schedule.clock, chance, timeoutMs: 5000, log: undefined })
+  const passTime = (ms: number) => schedule.run({ untilMs: schedule.now() + ms })
   /** Puts entries, and lets the time pass for their retries. */
   const putWithRetries = async (entries: readonly OutboxEntry[]): Promise<void> => {
     const done = box.put(entries)
-    await schedule.run({ untilMs: schedule.now() + 1000 })
+    await passTime(1000)
     await done
   }
-  return { ...box, putWithRetries }
+  return { ...box, passTime, putWithRetries }
+}
+/** An outbox whose brokers do not store the broken partitions. It records the values of each request. */
+function openOutboxWithBroken(broken: Set<number>, fails: 'by answer' | 'by error' = 'by answer') {
+  const sent: string[][] = []
+  const box = openOutbox(async (entries) => {
+    sent.push(valuesOf(entries))
+    const stored = partitionsOf(entries).difference(broken)
+    if (fails === 'by error' && stored.size < partitionsOf(entries).size) throw new Error('no leader')
+    return stored
+  })
+  return { ...box, sent }
 }
 const valuesOf = (entries: readonly OutboxEntry[]): string[] => entries.map(({ record }) => String(record.value))
 const partitionsOf = (entries: readonly OutboxEntry[]): ReadonlySet<number> => new Set(entries.map(({ partition }) => partition))
@@ -82,7 +94,9 @@ test('a message that the brokers refuse fails without failing other messages', a
   })
   // The first request keeps both partitions busy, so that the next entries share a request.
   const before = box.put([entry(0, 'a'), entry(1, 'b')])
-  const [refused, stored] = await Promise.allSettled([box.put([entry(0, 'huge')]), box.put([entry(1, 'c')]), before])
+  const results = Promise.allSettled([box.put([entry(0, 'huge')]), box.put([entry(1, 'c')]), before])
+  await box.passTime(1000)
+  const [refused, stored] = await results
   expect(refused.status === 'rejected' && String(refused.reason)).toContain('refuses')
   expect(stored.status).toBe('fulfilled')
 })
@@ -104,4 +118,98 @@ test('closing the outbox rejects waiting and later entries', async () => {
   box.close()
   await expect(waiting).rejects.toThrow('closed')
   await expect(box.put([entry(0, 'b')])).rejects.toThrow('closed')
+})
+
+for (const fails of ['by answer', 'by error'] as const) {
+  test(`a partition stores later entries while another partition of its request fails ${fails}`, async () => {
+    const broken = new Set([11])
+    const box = openOutboxWithBroken(broken, fails)
+    const shared = box.put([entry(0, 'a'), entry(11, 'x')])
+    const healthy = box.put([entry(0, 'b')])
+    await box.passTime(1000)
+    await Promise.all([healthy, box.put([entry(0, 'c')])])
+    expect(box.sent.filter((values) => !values.includes('x')).slice(-2)).toEqual([['b'], ['c']])
+    broken.clear()
+    await box.passTime(1000)
+    await shared
+  })
+}
+
+test('a partition that fails does not share requests until it stores entries again', async () => {
+  const broken = new Set([11])
+  const box = openOutboxWithBroken(broken)
+  const first = box.put([entry(0, 'a'), entry(11, 'x')]).catch((error: unknown) => error)
+  await box.passTime(6000)
+  expect(await first).toEqual(expect.any(Fault))
+  box.sent.length = 0
+  broken.clear()
+  await box.put([entry(0, 'b'), entry(11, 'y')])
+  await box.put([entry(0, 'c'), entry(11, 'z')])
+  expect(box.sent).toEqual([['b'], ['y'], ['c', 'z']])
+})
+
+test('partitions of one request share the next request once all are stored', async () => {
+  const box = openOutboxWithBroken(new Set())
+  await Promise.all([box.put([entry(0, 'a'), entry(1, 'b')]), box.put([entry(0, 'c'), entry(1, 'd')])])
+  expect(box.sent).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+})
+
+test('the retries of a partition keep its order, and it has one request at a time', async () => {
+  const schedule = createVirtualSchedule('outbox')
+  const requests: string[][] = []
+  let [inFlight, mostInFlight] = [0, 0]
+  const box = openOutbox(async (entries) => {
+    const own = entries.filter(({ partition }) => partition === 1)
+    if (own.length === 0) return partitionsOf(entries)
+    requests.push(valuesOf(own))
+    mostInFlight = Math.max(mostInFlight, ++inFlight)
+    await schedule.clock.sleep(20)
+    inFlight--
+    // Each entry is stored at its third try.
+    return requests.length % 3 === 0 ? partitionsOf(entries) : new Set([0])
+  }, schedule)
+  const puts = [box.put([entry(0, 'a'), entry(1, 'b')])]
+  for (const value of ['c', 'd', 'e']) {
+    await box.passTime(10)
+    puts.push(box.put([entry(1, value), entry(0, value)]))
+  }
+  await box.passTime(3000)
+  await Promise.all(puts)
+  const later = ['c', 'd', 'e']
+  expect(requests).toEqual([['b'], ['b'], ['b'], later, later, later])
+  expect(mostInFlight).toBe(1)
+})
+
+test('the timeout of a stuck partition fails its entries only, and frees it for later entries', async () => {
+  const broken = new Set([11])
+  const box = openOutboxWithBroken(broken)
+  const stuck = Promise.allSettled([box.put([entry(0, 'a'), entry(11, 'x')]), box.put([entry(11, 'y')])])
+  await box.passTime(3000)
+  const later = box.put([entry(11, 'z')])
+  await box.put([entry(0, 'b')])
+  await box.passTime(3000)
+  expect((await stuck).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  broken.clear()
+  box.sent.length = 0
+  await box.passTime(1500)
+  await later
+  expect(box.sent).toEqual([['z']])
+})
+
+test('closing the outbox rejects the entries of a stuck partition and sends nothing more', async () => {
+  const box = openOutboxWithBroken(new Set([11]))
+  const stuck = Promise.allSettled([box.put([entry(0, 'a'), entry(11, 'x')]), box.put([entry(11, 'y')])])
+  await box.passTime(1000)
+  await box.put([entry(0, 'b')])
+  box.sent.length = 0
+  box.close()
+  expect((await stuck).map((result) => result.status === 'rejected' && String(result.reason))).toEqual([
+    expect.stringContaining('closed'),
+    expect.stringContaining('closed'),
+  ])
+  await box.passTime(1000)
+  expect(box.sent).toEqual([])
 })

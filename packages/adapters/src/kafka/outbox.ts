@@ -33,49 +33,44 @@ export type OutboxOptions = {
 
 /**
  * The queue of messages for one topic. A partition has one request at a time, so that no retry overtakes later messages. Messages
- * that arrive during a request share the next request.
+ * that arrive during a request share the next request. A partition that fails sends alone until it stores messages, so that the
+ * others do not wait for it.
  */
 export function createOutbox(send: SendEntries, { clock, chance, timeoutMs, log }: OutboxOptions) {
   let queued: QueuedEntry[] = []
+  /** Partitions with a request in flight, or with entries that wait for a retry. */
   const busy = new Set<number>()
+  const failing = new Set<number>()
   const closed = new AbortController()
 
   function flush(): void {
     const { now, later } = selectRequest(queued, busy)
-    if (now.length === 0) return
     queued = later
-    const partitions = new Set(now.map(({ partition }) => partition))
+    const requests = Map.groupBy(now, ({ partition }) => (failing.has(partition) ? partition : 'shared'))
+    for (const entries of requests.values()) void sendRequest(entries)
+  }
+  async function sendRequest(entries: readonly QueuedEntry[], tries = 0): Promise<void> {
+    const partitions = partitionsOf(entries)
     for (const partition of partitions) busy.add(partition)
-    void untilStored(now).then(() => {
-      for (const partition of partitions) busy.delete(partition)
-      flush()
-    })
-  }
-  async function untilStored(entries: readonly QueuedEntry[]): Promise<void> {
-    let remaining = entries
-    for (let tries = 0; remaining.length > 0; tries++) {
-      remaining = await trySend(remaining)
-      if (remaining.length > 0) await clock.sleep(computeBackoffMs(tries, chance, WAIT_MIN_MS, WAIT_MAX_MS), closed.signal)
-      if (closed.signal.aborted) for (const { pending } of remaining) fail(pending, new Fault('the bus is closed'))
-      // A settled publish has failed, and its publisher publishes the messages again. So they are not sent here any more.
-      remaining = remaining.filter(({ pending }) => !pending.isSettled)
+    const remaining = Map.groupBy(await trySend(entries, send, log), ({ partition }) => partition)
+    for (const partition of partitions) {
+      if (remaining.has(partition)) failing.add(partition)
+      else {
+        failing.delete(partition)
+        busy.delete(partition)
+      }
     }
+    flush()
+    for (const [partition, retried] of remaining) void retryLater(partition, retried, tries)
   }
-  /** @returns the entries that are not stored yet */
-  async function trySend(entries: readonly QueuedEntry[]): Promise<readonly QueuedEntry[]> {
-    try {
-      const stored = await send(entries)
-      for (const { partition, pending } of entries) if (stored.has(partition)) confirm(pending)
-      return entries.filter(({ partition }) => !stored.has(partition))
-    } catch (error) {
-      log?.info({ messages: entries.length, reason: String(error) }, 'messages could not be published; trying again')
-      if (!isFinal(error)) return entries
-      const partitions = [...new Set(entries.map(({ partition }) => partition))]
-      if (partitions.length === 1) return refuseEntries(entries, error)
-      // A refused message of one partition must not fail other partitions, so each partition is sent alone.
-      const each = partitions.map((partition) => trySend(entries.filter((entry) => entry.partition === partition)))
-      return (await Promise.all(each)).flat()
-    }
+  async function retryLater(partition: number, entries: readonly QueuedEntry[], tries: number): Promise<void> {
+    await clock.sleep(computeBackoffMs(tries, chance, WAIT_MIN_MS, WAIT_MAX_MS), closed.signal)
+    if (closed.signal.aborted) for (const { pending } of entries) fail(pending, new Fault('the bus is closed'))
+    // A settled publish has failed, and its publisher publishes the messages again. So they are not sent here any more.
+    const remaining = entries.filter(({ pending }) => !pending.isSettled)
+    if (remaining.length > 0) return sendRequest(remaining, tries + 1)
+    busy.delete(partition)
+    flush()
   }
   return {
     async put(entries: readonly OutboxEntry[]): Promise<void> {
@@ -95,7 +90,27 @@ export function createOutbox(send: SendEntries, { clock, chance, timeoutMs, log 
     close(): void {
       closed.abort()
       for (const { pending } of queued) fail(pending, new Fault('the bus is closed'))
+      queued = []
     },
+  }
+}
+
+const partitionsOf = (entries: readonly OutboxEntry[]): ReadonlySet<number> => new Set(entries.map(({ partition }) => partition))
+
+/** @returns the entries that are not stored yet */
+async function trySend(
+  entries: readonly QueuedEntry[],
+  send: SendEntries,
+  log: BusLog | undefined,
+): Promise<readonly QueuedEntry[]> {
+  try {
+    const stored = await send(entries)
+    for (const { partition, pending } of entries) if (stored.has(partition)) confirm(pending)
+    return entries.filter(({ partition }) => !stored.has(partition))
+  } catch (error) {
+    log?.info({ messages: entries.length, reason: String(error) }, 'messages could not be published; trying again')
+    // A refused message of one partition must not fail other partitions, which retry alone.
+    return isFinal(error) && partitionsOf(entries).size === 1 ? refuseEntries(entries, error) : entries
   }
 }
 
