@@ -11,11 +11,9 @@ export const MAX_SLOW = 256
 export const MAX_PER_ENDPOINT = 4
 /** A call that takes longer gives its place among the quick calls back. */
 export const SLOW_AFTER_MS = 1000
-/**
- * Calls at once to all endpoints whose last call was slow, and to these and the endpoints without an earlier call. Their calls
- * count among the quick ones at first, and may be so many of these.
- */
+/** Calls at once to endpoints whose last call was slow, and to these together with the endpoints without an earlier call. */
 export const [MAX_OF_SLOW, MAX_UNPROVEN] = [128, 192]
+/** The same, among the quick calls. Each call begins as one of these. */
 const [MAX_QUICK_OF_SLOW, MAX_QUICK_UNPROVEN] = [MAX_QUICK / 4, MAX_QUICK / 2]
 /** The known endpoints without a call. An endpoint that is forgotten begins again with one call at once. */
 const MAX_IDLE_LANES = 10_000
