@@ -129,6 +129,7 @@ function openFixture() {
   }
 }
 
+/** The terms that each seller promises. `minBlockLength` is the channel lease in blocks. */
 export const promises = {
   baseFeeSat: '0',
   feeRatePpm: 2000,

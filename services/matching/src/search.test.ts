@@ -4,6 +4,7 @@ import type { BookEntry } from '@penstock/market/order-book.ts'
 import type { Pricing } from '@penstock/market/rank.ts'
 import { createBookEntry, pubkeyFor, uuidFor } from '@penstock/testkit/book-entries.ts'
 import { expect, test } from 'vitest'
+import { promises } from './matching.fixture.ts'
 import { searchFor } from './search.ts'
 
 const pricing: Pricing = {
@@ -11,16 +12,6 @@ const pricing: Pricing = {
   fees: null,
 }
 
-/** The terms that each seller promises. `minBlockLength` is the channel lease in blocks. */
-const promises = {
-  baseFeeSat: '0',
-  feeRatePpm: 2000,
-  baseFeeCapSat: '1',
-  feeRateCapPpm: 1,
-  minBlockLength: 5000,
-  onchainPriority: 'LOW' as const,
-  onchainMultiplier: 0,
-}
 const entry = (n: number, feeRatePpm = 2000, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}) =>
   createBookEntry(n, { ...promises, feeRatePpm }, over, seller)
 const candidate = (n: number, sellerAmountMsat = '2000000'): Candidate => ({

@@ -1,4 +1,5 @@
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import { createQuoteRequest } from '@penstock/testkit/quote-request.ts'
 import { hasLowPriority } from '@penstock/runtime/commands/low-priority.ts'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
@@ -92,28 +93,11 @@ async function openWithStrangersOrders(facts: Parameters<GatewayHarness['project
     placeOrder(market.gateway, {
       orderId: id(n),
       ip: '192.0.2.9',
-      prepare: async () => ({ ...baseRequest, buyer: { accountId, key: null } }),
+      prepare: async () => createQuoteRequest(accountId, { pubkey: OWN_NODE, sockets: [] }),
       isReady: ({ order }) => order.invoice !== null,
     })
   const listWithdrawn = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'Withdraw' ? [ask.id] : []))
   return { orders: placeFor, withdrawn: listWithdrawn }
-}
-
-const baseRequest = {
-  source: 'buy' as const,
-  destination: { pubkey: OWN_NODE, sockets: [] },
-  isPrivate: false,
-  railsOnly: false,
-  assetId: null,
-  usdCents: '500',
-  sizeSat: null,
-  offerId: null,
-  sellers: null,
-  leaseBlocks: null,
-  requiredConfirmations: null,
-  fundingConfirmsWithinBlocks: null,
-  lsps: null,
-  record: null,
 }
 
 test("an order of the node's owner over the limit withdraws the oldest unpaid order of a stranger", async () => {

@@ -3,11 +3,12 @@ import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import { createQuoteRequest } from '@penstock/testkit/quote-request.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { answerWithOrders } from '../fake-market.fixture.ts'
 import { type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
-import { noLspTerms, placeOrder, type QuoteRequest } from './place-order.ts'
+import { placeOrder } from './place-order.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const BUYER = '40000000-0000-4000-8000-000000000004'
@@ -31,19 +32,7 @@ beforeEach(async () => {
 })
 afterEach(() => market.close())
 
-const quoteRequest: QuoteRequest = {
-  ...noLspTerms,
-  source: 'buy',
-  buyer: { accountId: BUYER, key: null },
-  destination,
-  isPrivate: false,
-  railsOnly: false,
-  assetId: null,
-  usdCents: '500',
-  sizeSat: null,
-  offerId: null,
-  record: null,
-}
+const quoteRequest = createQuoteRequest(BUYER, destination)
 const place = () =>
   placeOrder(market.gateway, {
     orderId: ORDER,

@@ -2,8 +2,7 @@ import { createCandidate, createOutpoint } from '@penstock/testkit/order-terms.t
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { type GatewayHarness, NOW, openGatewayHarness } from '../../gateway-harness.fixture.ts'
-import { autoAcceptedFact, createOrderPlacedFact, fakeHoldIssuedFact } from '../fake-market.fixture.ts'
-import { ACCEPT, ADD, BUYER, CANCEL, channelOpenRequested, held, ORDER, request, SELLER, started } from './selling.fixture.ts'
+import { ACCEPT, ADD, BUYER, CANCEL, openingFacts, ORDER, request, SELLER } from './selling.fixture.ts'
 
 const REJECT =
   'mutation R($input: SellerRejectOrdersInput!) { market { order { seller { reject(input: $input) { success } } } } }'
@@ -18,14 +17,7 @@ beforeEach(async () => {
   market = await openGatewayHarness()
   market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'TEST', message: 'refused' }))
   await market.projectFacts('account', SELLER, [{ type: 'NodeConnected', data: { pubkey: sellerPubkey } }])
-  await market.projectFacts('order', ORDER, [
-    createOrderPlacedFact(),
-    autoAcceptedFact,
-    fakeHoldIssuedFact,
-    held,
-    started(1),
-    channelOpenRequested(1),
-  ])
+  await market.projectFacts('order', ORDER, openingFacts)
 })
 afterEach(() => market.close())
 

@@ -1,6 +1,7 @@
 import { NOW } from '../../gateway-harness.fixture.ts'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import { autoAcceptedFact, createOrderPlacedFact, fakeHoldIssuedFact } from '../fake-market.fixture.ts'
 
 export const ORDER = '30000000-0000-4000-8000-000000000001'
 export const SELLER = createCandidate(1).sellerAccountId
@@ -30,7 +31,7 @@ export const request = encodePaymentRequest(
   new Uint8Array(32).fill(3),
 )
 export const paymentHash = 'c'.repeat(64)
-export const held = {
+const held = {
   type: 'PaymentHeld',
   data: { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 },
 }
@@ -50,3 +51,13 @@ export const invoiceSubmittedFact = {
     expiresAt: 1_900_000_000_000,
   },
 }
+
+/** The facts of an order whose first seller has to open a channel. */
+export const openingFacts = [
+  createOrderPlacedFact(),
+  autoAcceptedFact,
+  fakeHoldIssuedFact,
+  held,
+  started(1),
+  channelOpenRequested(1),
+]

@@ -4,7 +4,7 @@ import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import { createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { autoAcceptedFact, BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact } from '../fake-market.fixture.ts'
+import { BUYER_URI, createOrderPlacedFact } from '../fake-market.fixture.ts'
 import {
   ORDER,
   SELLER,
@@ -17,10 +17,10 @@ import {
   GET,
   request,
   paymentHash,
-  held,
   started,
   channelOpenRequested,
   invoiceSubmittedFact,
+  openingFacts,
 } from './selling.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 
@@ -36,15 +36,7 @@ async function openMarket(clock?: Clock): Promise<void> {
 }
 afterEach(() => market.close())
 
-const projectOpening = () =>
-  market.projectFacts('order', ORDER, [
-    createOrderPlacedFact(),
-    autoAcceptedFact,
-    fakeHoldIssuedFact,
-    held,
-    started(1),
-    channelOpenRequested(1),
-  ])
+const projectOpening = () => market.projectFacts('order', ORDER, openingFacts)
 const message = async (query: string, input: object, account = SELLER) =>
   (await market.gql(query, { input }, keys[account])).errors?.[0]?.message
 const sales = async (account: string, input: object = {}) =>
