@@ -33,7 +33,6 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['services/gateway/src/payments/keys/create-key.ts', 'a key contains the instant at which it expires'],
   ['services/payments/src/webhooks/send.ts', 'the time of the next attempt is stored'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
-  ['services/order/src/enrich.ts', 'an order contains the deadline of its invoice'],
   ['services/settlement/src/effects/send-payout.ts', 'an invoice contains the instant at which it expires'],
   ['services/settlement/src/enrich.ts', 'the age of a block by its own time, and the deadline of an invoice'],
   ['services/standalone/src/audit.ts', 'the instant of an export'],

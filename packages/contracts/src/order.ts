@@ -195,6 +195,8 @@ export const orderContract = defineContract('order', 'order', {
       from: ['gateway'],
     },
     LapseApproval: v1(z.strictObject({ deadline: instant })),
+    /** The invoice was not issued before the caller stopped waiting. */
+    LapseInvoice: v1(z.strictObject({ deadline: instant })),
     LapseOpening: v1(z.strictObject({ attempt, deadline: instant })),
     RecordHoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
     RecordHoldRefused: v1(z.strictObject({ reason: sentence })),
@@ -254,13 +256,14 @@ export const orderContract = defineContract('order', 'order', {
     RecordPayout: v1(z.strictObject({ what: payoutStatus, detail: z.string().nullable() })),
   },
   records: {
-    PlaceOrder: ['OrderPlaced', 'SellerAccepted', 'BuyerRejected'],
+    PlaceOrder: ['OrderPlaced', 'SellerAccepted'],
     Accept: ['PayoutInvoiceSubmittedRecorded', 'SellerAccepted'],
     Reject: ['SellerRejected'],
     Cancel: ['UnreachableReported', 'AttemptFailed', 'ReleaseRequested', 'BuyerRejected'],
     Withdraw: ['ReleaseRequested', 'BuyerRejected'],
     CloseByOperator: ['ReleaseRequested', 'AdminClosed'],
     LapseApproval: ['SellerFailedToReact'],
+    LapseInvoice: ['BuyerRejected'],
     LapseOpening: ['AttemptFailed', 'ReleaseRequested'],
     RecordHoldIssued: ['HoldIssuedRecorded', 'LateMessageRecorded'],
     RecordHoldRefused: ['BuyerRejected', 'Told'],
@@ -305,6 +308,7 @@ export const orderContract = defineContract('order', 'order', {
     'HoldIssuedRecorded',
     'RecordHoldRefused',
     'LapseApproval',
+    'LapseInvoice',
     'SellerFailedToReact',
   ],
 })

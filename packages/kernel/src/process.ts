@@ -32,6 +32,8 @@ export type CommandStep = AddressedCommand & {
   readonly attempt: number
   /** The bus alone delivers the command, so its sender waits for no acknowledgement. */
   readonly isSentOnce?: true
+  /** Milliseconds since 1970. The receiver drops the command after this instant, and the sender no longer sends it. */
+  readonly notAfter?: number
 }
 
 /**
@@ -78,6 +80,13 @@ export const commandStep = (step: string, { category, id, command: body }: Addre
   id,
   command: body,
 })
+
+/**
+ * Limits the time of a command. A dropped command leaves no fact, so the stream must need none: another command or a deadline
+ * ends it.
+ */
+export const sentUntil = (step: CommandStep, notAfter: number | undefined): CommandStep =>
+  notAfter === undefined ? step : { ...step, notAfter }
 
 /**
  * A command that is sent until the bus has stored it, and not repeated later. It is lost if the bus loses its messages, so it

@@ -4,7 +4,6 @@ import { fold } from '@penstock/kernel/decider.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { createAttestation, createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import { describe, test } from 'vitest'
-import { enrichPlaceOrder } from './enrich.ts'
 import { orderFact } from './outcomes.ts'
 import { fulfilment } from './fulfilment.ts'
 import { orderDecider } from './order.ts'
@@ -99,24 +98,50 @@ describe('the command to watch is repeated', () => {
   })
 })
 
-test('an order that is placed after the deadline for its invoice ends at once and sends no command', async () => {
-  const terms = { ...createOrderTerms(), invoiceBefore: 5000 }
-  const placed = orderFact('OrderPlaced', { ...terms, approveBefore: null })
-  const ending = orderFact('BuyerRejected', { reason: 'The order was not placed in time; nothing has to be paid.' })
-  given(orderDecider)
-    .when({ type: 'PlaceOrder', data: { ...terms, isLate: true } })
-    .then(placed, ending)
-  assert.deepEqual(requestsAfter(placed, ending), [])
-  const at = (now: number) => ({ ports: { clock: { now: () => now } } }) as Parameters<typeof enrichPlaceOrder>[1]
-  assert.deepEqual(await enrichPlaceOrder(terms, at(5000)), { isLate: false })
-  assert.deepEqual(await enrichPlaceOrder(terms, at(5001)), { isLate: true })
-  assert.deepEqual(await enrichPlaceOrder(createOrderTerms(), at(5001)), { isLate: false })
+describe('an order whose caller waits for the invoice', () => {
+  const invoiceBefore = 5000
+  const at = 15_000
+  const placed = [
+    orderFact('OrderPlaced', { ...createOrderTerms(), invoiceBefore, approveBefore: null }),
+    orderFact('SellerAccepted', { by: createOrderTerms().candidate.sellerAccountId, autoAccepted: true }),
+  ]
+  const lapse = (deadline: number) => ({ type: 'LapseInvoice', data: { deadline } }) as const
+  const ending = orderFact('BuyerRejected', { reason: 'The invoice was not issued in time; nothing has to be paid.' })
+
+  test('requests it with this limit, and waits ten seconds longer for it', () => {
+    const [issue, lapseStep] = fulfilment(fold(orderDecider, placed), id)
+    assert.ok(issue?.kind === 'command' && lapseStep?.kind === 'deadline')
+    assert.deepEqual([issue.command.type, issue.notAfter], ['IssueHold', invoiceBefore])
+    assert.deepEqual([lapseStep.due, lapseStep.command], [{ at }, lapse(at)])
+  })
+
+  test('ends without it, and settlement cancels an invoice that comes later', () => {
+    given(orderDecider, ...placed)
+      .when(lapse(at))
+      .then(ending)
+    given(orderDecider, ...placed, ending)
+      .when(lapse(at))
+      .then()
+    assert.deepEqual(requestsAfter(...placed, ending), ['settlement: CancelHold (cancel-hold/1)'])
+  })
+
+  test('does not end at another time, or with an issued invoice', () => {
+    const issued = orderFact('HoldIssuedRecorded', { paymentHash: '1'.repeat(64), invoice: 'lnbc1', expiresAt: 60_000 })
+    given(orderDecider, ...placed)
+      .when(lapse(at - 1))
+      .then()
+    given(orderDecider, ...placed, issued)
+      .when(lapse(at))
+      .then()
+  })
 })
 
-test('the request for the invoice contains the time until which the buyer waits for the invoice', () => {
-  const terms = { ...createOrderTerms(), invoiceBefore: 5000 }
-  assert.equal(holdTermsOf(terms).invoiceBefore, 5000)
-  assert.ok(!('invoiceBefore' in holdTermsOf(createOrderTerms())))
+test('an order that no caller waits for has no limit for its invoice', () => {
+  const steps = fulfilment(fold(orderDecider, acceptedFacts), id)
+  assert.deepEqual(
+    steps.map((one) => [one.step, 'notAfter' in one]),
+    [['issue-hold', false]],
+  )
 })
 
 test('a channel that confirms again after a re-org requests the settlement with the next attempt number', () => {

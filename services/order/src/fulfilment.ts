@@ -7,13 +7,14 @@ import {
   type ProcessStep,
   type Process,
   commandStep,
+  sentUntil,
   command,
   type CommandBody,
 } from '@penstock/kernel/process.ts'
 import { cancelHoldStep, notificationSteps, registerOutpointStep, nextReleaseRequest } from './notifications.ts'
 import type { EnrichedOrderCommand } from './order.decide.ts'
 import { hasEnded, isFailed, isSettling, findLiveAttempt, type Order, type PlacedOrder, findPendingSearch } from './state.ts'
-import { holdTermsOf, needOf } from './terms.ts'
+import { computeInvoiceDeadline, holdTermsOf, needOf } from './terms.ts'
 
 type Step = ProcessStep<EnrichedOrderCommand>
 
@@ -29,7 +30,7 @@ function holdSteps(order: PlacedOrder, id: string): readonly Step[] {
   ]
   if (hasEnded(order)) return []
   if (order.approveBefore !== null && order.hold === 'none') return [approvalDeadline(order.approveBefore)]
-  if (order.hold === 'asked') return toSettlement('issue-hold', { type: 'IssueHold', data: holdTermsOf(order.terms) })
+  if (order.hold === 'asked') return issueSteps(order, id)
   if (order.closing) {
     const { reason, to } = order.closing
     const byOperator = to === 'ADMIN_CLOSED' && { byOperator: true as const }
@@ -42,6 +43,15 @@ function holdSteps(order: PlacedOrder, id: string): readonly Step[] {
       order.outpoint.timesOpened,
     )
   return []
+}
+
+/** Settlement drops a late request for the invoice. If the gateway does not withdraw the order, its deadline ends it. */
+function issueSteps({ terms }: PlacedOrder, id: string): readonly Step[] {
+  const issue = command<SettlementTarget>('settlement', id, { type: 'IssueHold', data: holdTermsOf(terms) })
+  const step = sentUntil(commandStep('issue-hold', issue), terms.invoiceBefore)
+  const at = computeInvoiceDeadline(terms)
+  if (at === undefined) return [step]
+  return [step, deadline<EnrichedOrderCommand>('lapse-invoice', { at }, { type: 'LapseInvoice', data: { deadline: at } })]
 }
 
 const approvalDeadline = (at: number): Step =>

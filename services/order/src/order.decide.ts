@@ -21,6 +21,7 @@ import {
   recordHoldIssued,
   recordHoldRefused,
   lapseApproval,
+  lapseInvoice,
   place,
   reject,
   withdraw,
@@ -30,11 +31,8 @@ import type { OrderDecision } from './outcomes.ts'
 import { refuseNotFound } from './refusal.ts'
 import type { Order, PlacedOrder } from './state.ts'
 
-/** Enrichment adds the network of payout invoices, and whether an order comes after the deadline for its invoice. */
-export type EnrichedOrderCommand = EnrichedCommand<
-  WireCommand,
-  { Accept: { readonly network: string }; PlaceOrder: { readonly isLate: boolean } }
->
+/** Enrichment adds the network of payout invoices. */
+export type EnrichedOrderCommand = EnrichedCommand<WireCommand, { Accept: { readonly network: string } }>
 
 type OfType<Type extends EnrichedOrderCommand['type']> = Extract<EnrichedOrderCommand, { readonly type: Type }>
 type CallerCommand = OfType<'PlaceOrder' | 'Accept' | 'Reject' | 'Cancel' | 'Withdraw' | 'CloseByOperator' | 'SubmitOutpoint'>
@@ -95,6 +93,8 @@ function decideForService(order: PlacedOrder, command: Exclude<EnrichedOrderComm
   switch (command.type) {
     case 'LapseApproval':
       return lapseApproval(order, command.data.deadline)
+    case 'LapseInvoice':
+      return lapseInvoice(order, command.data.deadline)
     case 'LapseOpening':
       return lapseOpening(order, command.data)
     case 'RecordHoldIssued':

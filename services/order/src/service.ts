@@ -1,6 +1,6 @@
 import { orderContract } from '@penstock/contracts/order.ts'
 import { defineAggregate, defineService } from '@penstock/runtime/service.ts'
-import { enrichPlaceOrder, enrichAccept, type OrderPorts } from './enrich.ts'
+import { enrichAccept, type OrderPorts } from './enrich.ts'
 import { fulfilment } from './fulfilment.ts'
 import { notificationTypes } from './notifications.ts'
 import { orderDecider } from './order.ts'
@@ -19,12 +19,12 @@ export const orderService = defineService<OrderPorts>('order', {
         version: 4,
         projections: { 1: withoutSuperseded, 2: withoutAttemptOutpoints, 3: withoutDefect, 4: (state: Order) => state },
       },
-      enrich: { Accept: enrichAccept, PlaceOrder: enrichPlaceOrder },
+      enrich: { Accept: enrichAccept },
       process: fulfilment,
       sentUntilHandled: notificationTypes,
       follows: {
         OrderPlaced: ['LapseApproval'],
-        SellerAccepted: ['settlement.IssueHold'],
+        SellerAccepted: ['settlement.IssueHold', 'LapseInvoice'],
         PaymentHeld: ['match.FindSeller'],
         AttemptStarted: ['settlement.CheckReach'],
         ChannelOpenRequested: ['LapseOpening'],

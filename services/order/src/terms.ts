@@ -4,6 +4,7 @@ import type { OrderTerms } from '@penstock/contracts/order.ts'
 import type { HoldTerms } from '@penstock/contracts/settlement.ts'
 import type { Candidate, ChannelTermsData } from '@penstock/contracts/shapes.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
 
 /** Settlement requires at least the policy's confirmations, even if the order requests fewer. */
 export const requiredConfirmationsOf = ({ requiredConfirmations, policy }: OrderTerms): number =>
@@ -13,7 +14,14 @@ export const requiredConfirmationsOf = ({ requiredConfirmations, policy }: Order
 export const computeOpenBeforeHeight = (terms: OrderTerms, expiryHeight: number): number =>
   lastBroadcastHeight(expiryHeight, { ...terms.policy, confirmations: requiredConfirmationsOf(terms) })
 
-export const holdTermsOf = (terms: OrderTerms): HoldTerms & Pick<OrderTerms, 'invoiceBefore'> => ({
+/** Milliseconds by which the clocks of machines may differ, and in which a gateway withdraws its late order itself. */
+const WITHDRAWAL_MS = 10 * SECOND_MS
+
+/** @returns the time after which an order without an invoice ends; undefined if no caller waits for the invoice */
+export const computeInvoiceDeadline = ({ invoiceBefore }: OrderTerms): number | undefined =>
+  invoiceBefore === undefined ? undefined : invoiceBefore + WITHDRAWAL_MS
+
+export const holdTermsOf = (terms: OrderTerms): HoldTerms => ({
   issue: 1,
   amountMsat: `${satToMsat(BigInt(terms.priceSat))}`,
   platformFeeMsat: terms.platformFeeMsat,
@@ -27,7 +35,6 @@ export const holdTermsOf = (terms: OrderTerms): HoldTerms & Pick<OrderTerms, 'in
   payoutConfirmations: terms.policy.payoutConfirmations,
   withheldBlocks: terms.policy.withheldBlocks,
   sold: soldTermsOf(terms),
-  ...(terms.invoiceBefore !== undefined && { invoiceBefore: terms.invoiceBefore }),
 })
 
 /** The terms that a channel of this order has to meet, for every seller. */

@@ -50,8 +50,8 @@ const invoiceOf = (digit: number) =>
   )
 
 // Each list of commands brings an order to the status that its name describes.
-const manual = [step('PlaceOrder', { ...terms(true), isLate: false })]
-const standing = [step('PlaceOrder', { ...terms(false), isLate: false })]
+const manual = [step('PlaceOrder', terms(true))]
+const standing = [step('PlaceOrder', terms(false))]
 const issued = [...standing, step('RecordHoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
 const held = [...issued, step('RecordHoldHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' })]
 const matched = (attempt: number) =>

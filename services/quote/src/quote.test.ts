@@ -256,6 +256,9 @@ test('a quote is created once, and places one order', () => {
       command: { type: 'PlaceOrder', data: fact.data.terms },
     },
   ])
+  const invoiceBefore = 1_700_000_015_000
+  const awaited: QuoteFact = { type: 'Quoted', v: 2, data: quoteOf({ ...request, invoiceBefore }, market(book)) }
+  expect(quoteProcess(fold(quoteDecider, [awaited]), orderId)).toMatchObject([{ step: 'place', notAfter: invoiceBefore }])
   expect(quoteProcess(fold(quoteDecider, [fact, placed]), orderId)).toEqual([])
   expect(quoteProcess(fold(quoteDecider, []), orderId)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import type { OrderTerms, OrderTarget } from '@penstock/contracts/order.ts'
 import type { QuoteCommand, QuoteFact, QuoteRefusal } from '@penstock/contracts/quote.ts'
 import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
-import { type Process, sendOnceStep, command } from '@penstock/kernel/process.ts'
+import { type Process, sendOnceStep, sentUntil, command } from '@penstock/kernel/process.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import { serialiseFees } from '@penstock/market/price.ts'
 import { toCandidate } from '@penstock/market/rank.ts'
@@ -78,10 +78,11 @@ export const quoteDecider: Decider<Quote, EnrichedQuoteCommand, QuoteFact, Refus
 }
 
 /**
- * Places the order with the quoted terms. No acknowledgement follows. If the bus lost the command, the buyer would get no
- * answer, and would not have paid.
+ * Places the order with the quoted terms. No acknowledgement follows. If the bus lost the command, or if order drops it because
+ * it is late, the buyer gets no invoice, and has not paid.
  */
 export const quoteProcess: Process<Quote> = (state, orderId) =>
-  state.status === 'QUOTED'
-    ? [sendOnceStep('place', command<OrderTarget>('order', orderId, { type: 'PlaceOrder', data: state.terms }))]
-    : []
+  state.status === 'QUOTED' ? [sentUntil(sendOnceStep('place', placeOrder(orderId, state.terms)), state.terms.invoiceBefore)] : []
+
+const placeOrder = (orderId: string, terms: OrderTerms) =>
+  command<OrderTarget>('order', orderId, { type: 'PlaceOrder', data: terms })

@@ -73,15 +73,8 @@ const about = (
   return { id: ORDER_ID, at: NOW, ports } as unknown as Parameters<typeof enrich.IssueHold>[1]
 }
 
-test('IssueHold after its deadline does not query the node', async () => {
-  const { ports, ...rest } = about()
-  const silent = { ...rest, ports: { clock: ports.clock } as unknown as typeof ports }
-  expect(await enrich.IssueHold({ ...sampleHoldTerms, invoiceBefore: NOW - 1 }, silent)).toEqual({ isLate: true })
-})
-
 test('IssueHold gets the data of the node, the chain and the keyring', async () => {
   expect(await enrich.IssueHold(sampleHoldTerms, about())).toEqual(sampleNodeView)
-  expect(await enrich.IssueHold({ ...sampleHoldTerms, invoiceBefore: NOW }, about())).toEqual(sampleNodeView)
   expect(await enrich.IssueHold(sampleHoldTerms, about({ synced: false }))).toEqual({ ...sampleNodeView, synced: false })
   // After two hours without a block, lnd reports itself as unsynced.
   const regtest = { ...sampleNodeView, staleTipSeconds: 0 }

@@ -6,7 +6,7 @@ import { toHeldPayment, fullyHeldSince } from './effects/guard/invoice-changes.t
 import { readHighestTip } from './effects/highest-tip.ts'
 import { searchStartHeight } from './effects/prove-channel.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import type { FeeLimit, PaymentAtExpiry, OutpointView, NodeView, TooLate } from './state.ts'
+import type { FeeLimit, PaymentAtExpiry, OutpointView, NodeView } from './state.ts'
 
 type IssueHold = Extract<SettlementCommand, { readonly type: 'IssueHold' }>['data']
 
@@ -21,15 +21,13 @@ const ANSWER_TIMEOUT_MS = 10_000
 
 /** Adds the data that decisions need from the node, the chain, the keyring and the configuration. */
 export const enrich = {
-  IssueHold: async ({ issue, invoiceBefore }: IssueHold, { id, ports }: EnrichContext): Promise<NodeView | TooLate> => {
+  IssueHold: async ({ issue }: IssueHold, { id, ports }: EnrichContext): Promise<NodeView> => {
     const { lightning, chain, keyring, config, clock, network } = ports
-    if (clock.now() > (invoiceBefore ?? Infinity)) return { isLate: true }
     const answers = Promise.all([lightning.info(), chain.tip(), lightning.wallet.inboundSat()])
     // On regtest, blocks are mined on demand, and lnd reports itself as unsynced two hours after the last block.
     const isRegtest = network === 'regtest'
     const [info, tip, inboundSat] = await withTimeout(clock, ANSWER_TIMEOUT_MS, answers)
     return {
-      isLate: false,
       ...keyring.paymentHashOf(id, issue),
       node: info.pubkey,
       synced: isRegtest || (info.synced && tip.synced),

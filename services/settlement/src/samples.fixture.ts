@@ -47,7 +47,6 @@ export const sampleHoldTerms: HoldTerms = {
   sold: { buyerPubkey: buyer, capacitySat: '1000000', isPrivate: false, requiredConfirmations: 3 },
 }
 export const sampleNodeView: NodeView = {
-  isLate: false,
   node,
   keyId: 'k1',
   paymentHash: HASH,

@@ -31,7 +31,6 @@ export const evolve = ({ hold, payout, balances, loss }: Settlement, fact: Settl
 
 /** Data of the node and the chain when an invoice is requested. */
 export type NodeView = {
-  readonly isLate: false
   readonly node: string
   readonly keyId: string
   readonly paymentHash: string
@@ -43,8 +42,6 @@ export type NodeView = {
   /** Blocks before an expiry height at which the node itself cancels a held payment; null if unknown. */
   readonly holdExpiryDelta: number | null
 }
-/** The command arrived after its deadline, so the node was not queried. */
-export type TooLate = { readonly isLate: true }
 /** Data of the chain about an outpoint when it is submitted. */
 export type OutpointView = {
   readonly height: number
@@ -67,7 +64,7 @@ export type FeeLimit = { readonly routingFeeLimitPpm: number }
 export type EnrichedSettlementCommand = EnrichedCommand<
   Wire,
   {
-    IssueHold: NodeView | TooLate
+    IssueHold: NodeView
     RegisterOutpoint: OutpointView
     ExpireInvoice: PaymentAtExpiry
     SubmitPayoutInvoice: { readonly network: BitcoinNetwork }

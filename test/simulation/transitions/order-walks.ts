@@ -183,7 +183,7 @@ export function walkOrder(choices: readonly number[], { manual, sale, steps }: W
     return facts.length > 0
   }
 
-  receive(createMessage('PlaceOrder', { ...createOrderTerms(manual), isLate: false }))
+  receive(createMessage('PlaceOrder', createOrderTerms(manual)))
   if (!manual) for (const next of saleSequences[sale % saleSequences.length]?.slice(0, steps) ?? []) receive(next)
   for (const choice of choices)
     for (let tries = 0; tries < allMessages.length; tries++) {

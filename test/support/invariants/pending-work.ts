@@ -1,4 +1,5 @@
 import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { ProcessStep } from '@penstock/kernel/process.ts'
 import type { PendingSteps } from './fold.ts'
 
 /** A pending step of a stream. `party`: a description of the party or event for which the step waits; null if unknown. */
@@ -11,14 +12,18 @@ export type CurrentTime = { readonly at: number; readonly height: number }
 const LATE_MS = 3000
 const LATE_BLOCKS = 2
 
-/** Describes the pending steps. Only a deadline that is not late can wait for a party; other steps should run at once. */
+/** Describes the pending steps. A command whose time is over is no longer sent. Only a deadline that is not late can wait for a party; other steps should run at once. */
 export const listPendingWork = (pendingSteps: readonly PendingSteps[], now: CurrentTime): readonly PendingWork[] =>
   pendingSteps.flatMap((steps) =>
-    steps.steps.map((step): PendingWork => {
-      const description = `${step.kind} ${step.step}${step.kind === 'deadline' ? ` due ${JSON.stringify(step.due)}` : ''}`
-      return { stream: steps.stream, party: findParty(steps, step, now), step: description }
-    }),
+    steps.steps
+      .filter((step) => !isTooLate(step, now))
+      .map((step): PendingWork => {
+        const description = `${step.kind} ${step.step}${step.kind === 'deadline' ? ` due ${JSON.stringify(step.due)}` : ''}`
+        return { stream: steps.stream, party: findParty(steps, step, now), step: description }
+      }),
   )
+
+const isTooLate = (step: ProcessStep, { at }: CurrentTime): boolean => step.kind === 'command' && at > (step.notAfter ?? Infinity)
 
 /** @returns a sentence for each step that waits for no known party */
 export const findUnexplainedWork = (pendingWork: readonly PendingWork[]): readonly string[] =>

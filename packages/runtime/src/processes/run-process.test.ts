@@ -3,11 +3,11 @@ import { type CommandName, contractOf } from '@penstock/contracts/contracts.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command } from '@penstock/kernel/message.ts'
-import { effect, type ProcessStep, commandStep, command, sendOnceStep } from '@penstock/kernel/process.ts'
+import { effect, type ProcessStep, commandStep, command, sendOnceStep, sentUntil } from '@penstock/kernel/process.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createProcessRunner } from './run-process.ts'
 import { createEffectRunner } from './effects.ts'
 import { CHAIN_START } from '../commands/event-codec.ts'
@@ -230,4 +230,15 @@ test.each([
   await running.close()
   assert.deepEqual(events, [priority, 'done'])
   assert.deepEqual(work, [priority, type, 'done'])
+})
+
+test('a command with a limited time contains its limit, and is not sent afterwards', async () => {
+  const claim = command('outpoint', 'o', { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } })
+  const limits = [Number.MAX_SAFE_INTEGER, 1, undefined]
+  const { run, sent } = await createRunner(
+    () => limits.map((notAfter, index) => sentUntil(commandStep(`claim-${index}`, claim), notAfter)),
+    () => Promise.resolve(null),
+  )
+  await run()
+  expect(sent.map((message) => commandFromBus('settlement', message).notAfter)).toEqual([Number.MAX_SAFE_INTEGER, null])
 })

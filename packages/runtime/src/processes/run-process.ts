@@ -47,7 +47,10 @@ export function createProcessRunner<Ports>(context: ProcessRunnerContext<Ports>)
     if (sent.get(stream)?.get(step.step) === step.attempt) return
     const id = deriveId(stream, step.step, step.attempt)
     const at = context.ports.clock.now()
-    const command = newCommand({ id, category: step.category, aggregateId: step.id, command: step.command, at, correlation })
+    const { category, id: aggregateId, notAfter } = step
+    if (notAfter !== undefined && at > notAfter) return
+    const limit = notAfter !== undefined && { notAfter }
+    const command = newCommand({ id, category, aggregateId, command: step.command, at, correlation, ...limit })
     hitCrashPoint(`${context.service}.before-send`)
     if (context.aggregates.has(step.category)) await context.decide(command)
     else await sendCommand(context.service, context.bus, context.ports.tracing, command, { 'penstock.attempt': step.attempt })

@@ -4,14 +4,11 @@ import { giveUpAttempt } from './opening.ts'
 import { endOrder, orderFact, recordLateEvent, type OrderDecision, requestRelease } from '../outcomes.ts'
 import { refuseClosing, refuseEnded, refuseNotFound, refuseNotNow } from '../refusal.ts'
 import { hasEnded, isSeller, type PlacedOrder } from '../state.ts'
-import { computeOpenBeforeHeight } from '../terms.ts'
+import { computeInvoiceDeadline, computeOpenBeforeHeight } from '../terms.ts'
 
-/** Places an order. A late order ends at once: its quote is used, and no service receives a command about the order. */
-export function place({ isLate, ...terms }: CommandData<'PlaceOrder'> & { readonly isLate: boolean }, at: number): OrderDecision {
+export function place(terms: CommandData<'PlaceOrder'>, at: number): OrderDecision {
   const approveBefore = terms.autoAccepted ? null : at + terms.policy.approvalWindowMs
   const placed = orderFact('OrderPlaced', { ...terms, approveBefore })
-  if (isLate)
-    return accept(placed, orderFact('BuyerRejected', { reason: 'The order was not placed in time; nothing has to be paid.' }))
   return terms.autoAccepted
     ? accept(placed, orderFact('SellerAccepted', { by: terms.candidate.sellerAccountId, autoAccepted: true }))
     : accept(placed)
@@ -29,6 +26,12 @@ export function reject(order: PlacedOrder, { by, record }: CommandData<'Reject'>
 export const lapseApproval = (order: PlacedOrder, deadline: number): OrderDecision =>
   order.status === 'WAITING_FOR_SELLER_APPROVAL' && order.hold === 'none' && order.approveBefore === deadline
     ? accept(orderFact('SellerFailedToReact', { reason: 'The seller did not answer in time' }))
+    : accept()
+
+/** Ends an order whose invoice was not issued in time. Its caller no longer waits, so nobody pays an invoice that is issued later. */
+export const lapseInvoice = (order: PlacedOrder, deadline: number): OrderDecision =>
+  order.hold === 'asked' && !hasEnded(order) && computeInvoiceDeadline(order.terms) === deadline
+    ? accept(requestRelease(order, 'BUYER_REJECTED', 'The invoice was not issued in time; nothing has to be paid.'))
     : accept()
 
 /** A buyer cancels its order before the payment is held; a seller gives up its attempt. */

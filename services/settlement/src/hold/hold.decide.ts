@@ -10,9 +10,8 @@ import { causeOfProof } from '../payout/withholding.decide.ts'
 
 export function issueHold(hold: Hold, data: SettlementCommandData<'IssueHold'>): SettlementDecision {
   if (hold.status !== 'NONE') return accept()
-  if (data.isLate) return refuseHold('withdrawn', 'The invoice was not created in time; no payment is due.')
   const {
-    isLate,
+    // Earlier versions send the time until which the invoice is awaited.
     invoiceBefore,
     node,
     keyId,

@@ -43,13 +43,7 @@ describe('issuing a hold', () => {
       .when(issue({}))
       .then()
   })
-  test('is refused once after the deadline for the invoice', () => {
-    const lateIssue = { type: 'IssueHold', data: { ...sampleHoldTerms, invoiceBefore: NOW, isLate: true } } as const
-    const reason = 'The invoice was not created in time; no payment is due.'
-    const refused = settlementFact('HoldRefused', { code: 'withdrawn', reason })
-    given(settlementDecider).when(lateIssue).then(refused)
-    given(settlementDecider, refused).when(lateIssue).then()
-    given(settlementDecider, holdRequestedFact).when(lateIssue).then()
+  test('does not record the time that an earlier version sends', () => {
     given(settlementDecider)
       .when(issue({ invoiceBefore: NOW }))
       .then(holdRequestedFact)

@@ -25,7 +25,7 @@ type WithdrawPorts = Pick<Gateway, 'send' | 'ids' | 'closing'> & {
   readonly log: Pick<Gateway['log'], 'warn'>
 }
 
-/** Time after which the checks end. A quote expires much earlier. An order that is placed later still expires unpaid. */
+/** Time after which the checks end. Order drops a late command to place an order much earlier. */
 const PLACING_LIMIT_MS = 300 * SECOND_MS
 const FIRST_CHECK_MS = 2 * SECOND_MS
 
@@ -42,7 +42,7 @@ export type LateOrder = {
 /**
  * Withdraws an order that may not be placed yet. This happens in the background, because the bus may be away for longer than a
  * caller waits. The commands that place and withdraw the order arrive through two topics, in any order. If the order is placed
- * after the first withdrawal, the gateway withdraws it again. A dropped quote leads to no order, and so to no further command.
+ * after the first withdrawal, the gateway withdraws it again. A dropped command leads to no order, and so to no withdrawal.
  * After a fault, the gateway tries again. If this process ends before that, the unpaid order expires.
  */
 export function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): void {
@@ -77,7 +77,7 @@ async function decideNext({ commands }: WithdrawPorts, late: LateOrder, commandI
   const answer = await commands.findAnswer(commandId)
   if (!answer) return 'wait'
   if (answer.outcome !== 'refused' || answer.code !== 'NOT_FOUND') return 'end'
-  // A late order ends when it is placed, and a refused quote leads to no order.
+  // A refused quote leads to no order.
   const status = await late.findStatus()
   if (status === undefined) return (await isRefused(commands, late.quoteCommandId)) ? 'end' : 'wait'
   return isFailure(status) ? 'end' : 'withdraw'
