@@ -143,7 +143,8 @@ export const orderContract = defineContract('order', 'order', {
     FundingSeenRecorded: v1(z.strictObject({ outpoint })),
     FundingConfirmedRecorded: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
     FundingReorgedRecorded: v1(z.strictObject({ outpoint })),
-    /** Recorded while settlement is still recording another outpoint. It counts only if the other outpoint is refused. */
+    /** Here and in the next fact, another outpoint is being checked. The loss counts only if the other outpoint is refused. */
+    FundingLostRecorded: v1(z.strictObject({ outpoint })),
     ChannelFoundInvalid: v1(z.strictObject({ outpoint, reason: sentence, blamed: z.boolean() })),
     ChannelOpened: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative() })),
     /** Settlement settles the hold. From here on the order cannot be closed. */
@@ -176,7 +177,7 @@ export const orderContract = defineContract('order', 'order', {
     PayoutInvoiceRefusedRecorded: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
     /** The state of the seller's payout, as settlement reports it. */
     PayoutStatusRecorded: v1(z.strictObject({ what: payoutStatus, detail: z.string().nullable() })),
-    /** A hold was refused, or a watch has ended by itself. Earlier versions recorded every acknowledgement of a command. */
+    /** Earlier versions recorded acknowledgements of commands. */
     Told: v1(acknowledgement),
     /** A message that arrived after the final status. It has no further effect. */
     LateMessageRecorded: v1(z.strictObject({ what: z.string(), detail: z.string().nullable() })),
@@ -266,7 +267,7 @@ export const orderContract = defineContract('order', 'order', {
     LapseInvoice: ['BuyerRejected'],
     LapseOpening: ['AttemptFailed', 'ReleaseRequested'],
     RecordHoldIssued: ['HoldIssuedRecorded', 'LateMessageRecorded'],
-    RecordHoldRefused: ['BuyerRejected', 'Told'],
+    RecordHoldRefused: ['BuyerRejected'],
     RecordHoldHeld: ['PaymentHeld', 'LateMessageRecorded'],
     RecordHoldExpiring: ['ReleaseRequested'],
     RecordSettling: ['AttemptFailed', 'OutpointAccepted', 'ChannelOpened', 'SettlingStarted', 'LateMessageRecorded'],
@@ -279,7 +280,6 @@ export const orderContract = defineContract('order', 'order', {
       'SellerFailedToSendSwap',
       'InvalidChannelOpening',
       'AdminClosed',
-      'Told',
       'LateMessageRecorded',
     ],
     RecordMatched: ['AttemptStarted'],
@@ -293,8 +293,8 @@ export const orderContract = defineContract('order', 'order', {
     RecordFundingConfirmed: ['FundingSeenRecorded', 'FundingConfirmedRecorded'],
     RecordConfirmationsReached: ['ChannelOpened'],
     RecordFundingReorged: ['FundingReorgedRecorded', 'LateMessageRecorded'],
-    RecordFundingLost: ['FundingReorgedRecorded', 'ReleaseRequested', 'Told', 'LateMessageRecorded'],
-    RecordChannelInvalid: ['ChannelFoundInvalid', 'ReleaseRequested', 'Told', 'LateMessageRecorded'],
+    RecordFundingLost: ['FundingLostRecorded', 'FundingReorgedRecorded', 'ReleaseRequested', 'LateMessageRecorded'],
+    RecordChannelInvalid: ['ChannelFoundInvalid', 'ReleaseRequested', 'LateMessageRecorded'],
     RecordLeaseEnded: ['MonitoringFinished'],
     RecordPayoutInvoice: ['PayoutInvoiceAcceptedRecorded', 'PayoutInvoiceRefusedRecorded'],
     RecordPayout: ['PayoutStatusRecorded'],

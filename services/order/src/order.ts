@@ -20,6 +20,9 @@ import {
   WATCH_STOPPED,
 } from './state.ts'
 
+// With the acknowledgement of earlier versions, a lost funding has the same state and the same state hash in all versions.
+const addLoss = (order: PlacedOrder): PlacedOrder => ({ ...order, acknowledged: [...order.acknowledged, WATCH_STOPPED] })
+
 export const orderLifecycle = compileLifecycle<OrderLifecycleStatus, OrderFact['type']>(orderMachine)
 
 function evolve(order: Order, fact: OrderFact): Order {
@@ -82,6 +85,7 @@ function evolvePlacedOrder(order: PlacedOrder, fact: OrderFact): PlacedOrder {
     case 'OutpointRefused':
     case 'AttestationGiven':
     case 'OutpointAccepted':
+    case 'FundingLostRecorded':
       return evolveOutpoint(order, fact)
     case 'FundingConfirmedRecorded':
     case 'FundingReorgedRecorded':
@@ -179,6 +183,7 @@ type OutpointFact = Extract<
       | 'OutpointRefused'
       | 'AttestationGiven'
       | 'OutpointAccepted'
+      | 'FundingLostRecorded'
   }
 >
 
@@ -211,6 +216,8 @@ function evolveOutpoint(order: PlacedOrder, { type, data }: OutpointFact): Place
         : { ...order, outpoint: accepted && { ...accepted, attestation: data.attestation, hasLateAttestation: true } }
     case 'OutpointAccepted':
       return setAcceptedOutpoint(order, data.outpoint, data.attempt)
+    case 'FundingLostRecorded':
+      return addLoss(order)
   }
 }
 

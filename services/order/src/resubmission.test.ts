@@ -18,7 +18,7 @@ const submission = (outpoint: string, isNew = true) => [
   ...(isNew ? [orderFact('OutpointClaimedRecorded', { attempt: 1, outpoint })] : []),
   orderFact('OutpointAccepted', { attempt: 1, outpoint }),
 ]
-const watchStopped = orderFact('Told', { what: 'watch-stopped', key: '1' })
+const lossRecorded = orderFact('FundingLostRecorded', { outpoint: one })
 /** The seller submits outpoint one, then outpoint two, and then outpoint one again as the third submission. */
 const thirdSubmission = [...outpointAcceptedFacts, ...submission(two), ...submission(one, false)]
 
@@ -44,12 +44,12 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
   const offered = [...outpointAcceptedFacts, ...submission(two).slice(0, 2)]
   const data = { attempt: 1, outpoint: two, attested: false, tooLate: false, outpointNumber: 2 }
   const lostOne = reportsOf(1).lost
-  const recorded = [...offered, watchStopped]
+  const recorded = [...offered, lossRecorded]
 
   test('keeps its sale if settlement registers the next outpoint', () => {
     given(orderDecider, ...offered)
       .when(lostOne)
-      .then(watchStopped)
+      .then(lossRecorded)
     given(orderDecider, ...recorded)
       .when(lostOne)
       .then()
@@ -60,7 +60,12 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
     const renamed = [...recorded, orderFact('OutpointAccepted', { attempt: 1, outpoint: two })]
     given(orderDecider, ...renamed)
       .when({ type: 'RecordFundingLost', data: { ...lostOne.data, outpoint: two, outpointNumber: 2 } })
-      .then(watchStopped, toSendSwap)
+      .then(toSendSwap)
+  })
+
+  test('has the state and the hash of versions that recorded the end of the watch', () => {
+    const before = orderFact('Told', { what: 'watch-stopped', key: '1' })
+    assert.deepEqual(fold(orderDecider, recorded), fold(orderDecider, [...offered, before]))
   })
 
   test('fails if the next outpoint is refused', () => {
@@ -71,7 +76,7 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
         orderFact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'no' }),
         orderFact('ReleaseRequested', { to: 'SELLER_FAILED_TO_SEND_SWAP', reason: why, blamed: true, by: null }),
       )
-    given(orderDecider, ...outpointAcceptedFacts, ...submission(two).slice(0, 1), watchStopped)
+    given(orderDecider, ...outpointAcceptedFacts, ...submission(two).slice(0, 1), lossRecorded)
       .when({ type: 'RecordOutpointClaim', data: { attempt: 1, outpoint: two, granted: false } })
       .then(
         orderFact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'This outpoint serves another order' }),
@@ -82,7 +87,7 @@ describe('a seller whose funding is lost while its next outpoint is pending', ()
   test('waits for a confirmation again if the lost funding was confirmed', () => {
     given(orderDecider, ...outpointAcceptedFacts, ...submission(two).slice(0, 1), fundingSeen, confirmed)
       .when(lostOne)
-      .then(watchStopped, orderFact('FundingReorgedRecorded', { outpoint: one }))
+      .then(lossRecorded, orderFact('FundingReorgedRecorded', { outpoint: one }))
   })
 })
 
@@ -102,17 +107,17 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
     ]) {
       given(orderDecider, ...history)
         .when(wrongOne)
-        .then(watchStopped, found)
-      given(orderDecider, ...history, watchStopped, found)
+        .then(found)
+      given(orderDecider, ...history, found)
         .when(wrongOne)
         .then()
-      given(orderDecider, ...history, watchStopped, found)
+      given(orderDecider, ...history, found)
         .when({ type: 'RecordOutpointRegistered', data: { ...data, registered: true, reason: null } })
         .then(orderFact('OutpointAccepted', { attempt: 1, outpoint: two }))
     }
     // The defect of the first outpoint does not count for the second outpoint, which a third outpoint may replace.
     const three = createOutpoint(3)
-    const renamed = [...offered, watchStopped, found, orderFact('OutpointAccepted', { attempt: 1, outpoint: two })]
+    const renamed = [...offered, found, orderFact('OutpointAccepted', { attempt: 1, outpoint: two })]
     given(orderDecider, ...renamed, ...submission(three).slice(0, 2))
       .when({
         type: 'RecordOutpointRegistered',
@@ -121,7 +126,7 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
       .then(orderFact('OutpointRefused', { attempt: 1, outpoint: three, reason: 'no' }))
     given(orderDecider, ...renamed)
       .when({ type: 'RecordChannelInvalid', data: { ...wrongOne.data, outpoint: two, outpointNumber: 2 } })
-      .then(watchStopped, toInvalid)
+      .then(toInvalid)
   })
 
   test('fails if the next outpoint is refused, and is blamed only for the defect', () => {
@@ -129,12 +134,12 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
       type: 'RecordOutpointRegistered',
       data: { ...data, registered: false, reason: 'no', outpointNumber: 0 },
     } as const
-    given(orderDecider, ...offered, watchStopped, found)
+    given(orderDecider, ...offered, found)
       .when(refusal)
       .then(refused, toInvalid)
     // The chain does not show which party spent the output.
     const unblamed = { reason: 'It is spent.', blamed: false }
-    given(orderDecider, ...offered, watchStopped, orderFact('ChannelFoundInvalid', { outpoint: one, ...unblamed }))
+    given(orderDecider, ...offered, orderFact('ChannelFoundInvalid', { outpoint: one, ...unblamed }))
       .when(refusal)
       .then(refused, orderFact('ReleaseRequested', { to: 'INVALID_CHANNEL_OPENING', ...unblamed, by: null }))
   })
@@ -142,10 +147,10 @@ describe('a seller whose channel is found invalid while its next outpoint is pen
   test('has its order closed at once if no outpoint is pending', () => {
     given(orderDecider, ...outpointAcceptedFacts)
       .when(wrongOne)
-      .then(watchStopped, toInvalid)
+      .then(toInvalid)
     given(orderDecider, ...offered, refused)
       .when(wrongOne)
-      .then(watchStopped, toInvalid)
+      .then(toInvalid)
   })
 
   test('has a state whose hash of version 3 omits the defect', () => {
@@ -161,10 +166,10 @@ describe('a seller that returns to an earlier outpoint', () => {
   test('fails because of a report without a number, as of a version that did not count submissions', () => {
     given(orderDecider, ...thirdSubmission)
       .when(lost)
-      .then(watchStopped, toSendSwap)
+      .then(toSendSwap)
     given(orderDecider, ...thirdSubmission)
       .when(wrong)
-      .then(watchStopped, toInvalid)
+      .then(toInvalid)
   })
 
   test('is not affected by the watch of an earlier submission', () => {
@@ -181,10 +186,10 @@ describe('a seller that returns to an earlier outpoint', () => {
     const current = reportsOf(3)
     given(orderDecider, ...thirdSubmission)
       .when(current.lost)
-      .then(watchStopped, toSendSwap)
+      .then(toSendSwap)
     given(orderDecider, ...thirdSubmission)
       .when(current.wrong)
-      .then(watchStopped, toInvalid)
+      .then(toInvalid)
     given(orderDecider, ...thirdSubmission)
       .when(current.seen)
       .then(fundingSeen)

@@ -72,8 +72,8 @@ export type OrderClosing = {
   readonly by: string | null
 }
 /**
- * The fact `Told`: a hold was refused, or a watch has ended by itself (`what`). Earlier versions recorded the acknowledgement of
- * every message of the order; `key` distinguishes messages of one kind.
+ * The fact `Told` of earlier versions: another service has handled a message of the order. `key` distinguishes messages of one
+ * kind.
  */
 export type Acknowledgement = Extract<OrderFact, { type: 'Told' }>['data']
 
@@ -154,6 +154,6 @@ export const isSeller = (order: PlacedOrder, accountId: string): boolean =>
 export const outpointKeyOf = ({ attempt, outpoint }: { readonly attempt: number; readonly outpoint: string }): string =>
   `${attempt} ${outpoint}`
 
-/** The recorded end of the watch. Its key is always 1. */
+/** The acknowledgement that the watch of the accepted outpoint has ended. A recorded loss of the funding has the same effect. */
 export const WATCH_STOPPED = 'watch-stopped 1'
 export const acknowledgementKeyOf = ({ what, key }: Acknowledgement): string => `${what} ${key}`

@@ -239,7 +239,7 @@ export const orderMutants = createMutants('order', [
     id: 'closes-for-what-is-replaced',
     description: 'A wrong outpoint closes the order while its seller submits another one: a good channel is opened for nothing.',
     file: `${src}/decide/funding.ts`,
-    text: 'if (order.pendingOutpoint) return accept(...acknowledgeWatchEnd(order), ...recordDefect(order, data))',
+    text: 'if (order.pendingOutpoint) return accept(...recordDefect(order, data))',
     replacement: 'void recordDefect',
     killers: [`${src}/resubmission.test.ts`],
   },

@@ -1,6 +1,6 @@
 const LATE_MESSAGE =
   'A failed order gets a late message only if it ended between `IssueHold` and `PaymentHeld`. No order gets this status then.'
-const ACKNOWLEDGED_BEFORE = 'Only earlier versions recorded in this status that a service had acknowledged a command.'
+const ACKNOWLEDGED_BEFORE = 'Only earlier versions recorded that a service had acknowledged a command.'
 const NO_HOLD = 'An order gets this status before it requests its hold, so no message about a hold can be late.'
 const NAMED_LATER = 'An order sends an outpoint to settlement only after it has received `HoldHeld`.'
 const NEVER_BEGUN = 'An order renews only the reservation of an attempt that has started, and an attempt starts with `Matched`.'
@@ -21,7 +21,13 @@ export const unreachableTransitions: Readonly<Record<string, string>> = {
     '`LeaseEnded` is the last fact of the watch. After `HoldSettled`, settlement sends no message that is late for this order.',
   'order: WAITING_FOR_BUYER_PAYMENT --Told--> WAITING_FOR_BUYER_PAYMENT': ACKNOWLEDGED_BEFORE,
   'order: WAITING_FOR_CHANNEL_OPEN --Told--> WAITING_FOR_CHANNEL_OPEN': ACKNOWLEDGED_BEFORE,
+  'order: SELLER_SENT_TRANSACTION --Told--> SELLER_SENT_TRANSACTION': ACKNOWLEDGED_BEFORE,
+  'order: WAITING_FOR_ON_CHAIN_CONFIRMATION --Told--> WAITING_FOR_ON_CHAIN_CONFIRMATION': ACKNOWLEDGED_BEFORE,
+  'order: ON_CHAIN_CONFIRMATION --Told--> ON_CHAIN_CONFIRMATION': ACKNOWLEDGED_BEFORE,
+  'order: SELLER_OPENED_CHANNEL --Told--> SELLER_OPENED_CHANNEL': ACKNOWLEDGED_BEFORE,
+  'order: VALID_CHANNEL_OPENING --Told--> VALID_CHANNEL_OPENING': ACKNOWLEDGED_BEFORE,
   'order: CHANNEL_MONITORING_FINISHED --Told--> CHANNEL_MONITORING_FINISHED': ACKNOWLEDGED_BEFORE,
+  'order: BUYER_REJECTED --Told--> BUYER_REJECTED': ACKNOWLEDGED_BEFORE,
   'order: BUYER_FAILED_TO_PAY --Told--> BUYER_FAILED_TO_PAY': ACKNOWLEDGED_BEFORE,
   'order: SELLER_FAILED_TO_OPEN_CHANNEL --Told--> SELLER_FAILED_TO_OPEN_CHANNEL': ACKNOWLEDGED_BEFORE,
   'order: SELLER_FAILED_TO_SEND_SWAP --Told--> SELLER_FAILED_TO_SEND_SWAP': ACKNOWLEDGED_BEFORE,

@@ -52,9 +52,10 @@ const stay = (status: OrderStatus, ...types: readonly FactType[]): StatusRules['
 const payout = ['PayoutInvoiceSubmittedRecorded', 'PayoutInvoiceAcceptedRecorded', 'PayoutInvoiceRefusedRecorded'] as const
 const anywhere = [...payout, 'Told'] as const
 const offering = ['OutpointSubmitted', 'OutpointClaimedRecorded', 'OutpointRefused', 'AttestationGiven'] as const
-const proving = ['AttestationGiven', 'OutpointRefused', 'ChannelFoundInvalid', 'ReleaseRequested'] as const
+const defects = ['FundingLostRecorded', 'ChannelFoundInvalid'] as const
+const proving = ['AttestationGiven', 'OutpointRefused', ...defects, 'ReleaseRequested'] as const
 
-/** A failed order still records late messages, and acknowledgements if other services must be informed of its end. */
+/** A failed order still records late messages. Earlier versions recorded acknowledgements too (`Told`). */
 const failure = (status: OrderStatus, ...also: readonly 'Told'[]): StatusRules => ({
   phase: 'failed',
   isFinal: true,
@@ -125,7 +126,7 @@ export const orderStatusRules: Readonly<Record<OrderStatus, StatusRules>> = {
     isFinal: false,
     lsps1: 'CREATED',
     on: {
-      ...stay('SELLER_SENT_TRANSACTION', ...anywhere, ...offering, 'ChannelFoundInvalid', 'ReleaseRequested', 'OutpointAccepted'),
+      ...stay('SELLER_SENT_TRANSACTION', ...anywhere, ...offering, ...defects, 'ReleaseRequested', 'OutpointAccepted'),
       FundingSeenRecorded: 'WAITING_FOR_ON_CHAIN_CONFIRMATION',
       ChannelOpened: 'SELLER_OPENED_CHANNEL',
       SellerFailedToSendSwap: 'SELLER_FAILED_TO_SEND_SWAP',

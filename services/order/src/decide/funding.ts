@@ -53,32 +53,27 @@ const returnToMempool = (order: PlacedOrder, outpoint: string): readonly OrderFa
     ? [orderFact('FundingReorgedRecorded', { outpoint })]
     : []
 
-// The watch of a lost or invalid channel ends by itself, so the order does not send StopWatch.
-const acknowledgeWatchEnd = (order: PlacedOrder): readonly OrderFact[] =>
-  order.acknowledged.includes(WATCH_STOPPED) ? [] : [orderFact('Told', { what: 'watch-stopped', key: '1' })]
-
 export function recordFundingLost(order: PlacedOrder, data: CommandData<'RecordFundingLost'>): OrderDecision {
   const { outpoint, failure, reason } = data
   if (!isRelevantReport(order, data)) return accept()
-  if (isSettling(order)) return accept(...recordLateEvent(order, 'funding-lost', failure), ...acknowledgeWatchEnd(order))
-  if (order.closing) return accept(...acknowledgeWatchEnd(order))
+  if (isSettling(order)) return accept(...recordLateEvent(order, 'funding-lost', failure))
+  if (order.closing) return accept()
   // The pending outpoint may replace the lost outpoint. The order closes only if the pending outpoint is refused.
-  if (order.pendingOutpoint) return accept(...acknowledgeWatchEnd(order), ...returnToMempool(order, outpoint))
-  return accept(
-    ...acknowledgeWatchEnd(order),
-    ...returnToMempool(order, outpoint),
-    requestRelease(order, 'SELLER_FAILED_TO_SEND_SWAP', reason, true),
-  )
+  if (order.pendingOutpoint) return accept(...recordLoss(order, outpoint), ...returnToMempool(order, outpoint))
+  return accept(...returnToMempool(order, outpoint), requestRelease(order, 'SELLER_FAILED_TO_SEND_SWAP', reason, true))
 }
+
+const recordLoss = (order: PlacedOrder, outpoint: string): readonly OrderFact[] =>
+  order.acknowledged.includes(WATCH_STOPPED) ? [] : [orderFact('FundingLostRecorded', { outpoint })]
 
 export function recordChannelInvalid(order: PlacedOrder, data: CommandData<'RecordChannelInvalid'>): OrderDecision {
   const { reason, blamed } = data
   if (!isRelevantReport(order, data)) return accept()
-  if (isSettling(order)) return accept(...recordLateEvent(order, 'channel-wrong', reason), ...acknowledgeWatchEnd(order))
-  if (order.closing) return accept(...acknowledgeWatchEnd(order))
+  if (isSettling(order)) return accept(...recordLateEvent(order, 'channel-wrong', reason))
+  if (order.closing) return accept()
   // The pending outpoint may replace the invalid outpoint, as after a lost funding.
-  if (order.pendingOutpoint) return accept(...acknowledgeWatchEnd(order), ...recordDefect(order, data))
-  return accept(...acknowledgeWatchEnd(order), requestRelease(order, 'INVALID_CHANNEL_OPENING', reason, blamed))
+  if (order.pendingOutpoint) return accept(...recordDefect(order, data))
+  return accept(requestRelease(order, 'INVALID_CHANNEL_OPENING', reason, blamed))
 }
 
 const recordDefect = (

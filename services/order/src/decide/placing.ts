@@ -57,8 +57,7 @@ export function recordHoldIssued(order: PlacedOrder, data: CommandData<'RecordHo
 
 export function recordHoldRefused(order: PlacedOrder, reason: string): OrderDecision {
   if (order.hold !== 'asked' || hasEnded(order)) return accept()
-  const ended = endOrder(order, { to: 'BUYER_REJECTED', reason, blamed: false, by: null })
-  return accept(ended, orderFact('Told', { what: 'hold-closed', key: '1' }))
+  return accept(endOrder(order, { to: 'BUYER_REJECTED', reason, blamed: false, by: null }))
 }
 
 /** Closes the order, which ends when the node has cancelled the invoice. A payment that still arrives is late. */

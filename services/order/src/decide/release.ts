@@ -69,9 +69,7 @@ export function recordHoldCancelled(
   if (order.closing) return accept(endOrder(order, order.closing, lastHeight))
   const to = chooseFailureStatus(order, reason, verdict)
   const isBreach = to === 'SELLER_FAILED_TO_SEND_SWAP' || (to === 'INVALID_CHANNEL_OPENING' && verdict !== 'spent')
-  const endFact = endOrder(order, { to, reason: sentence, blamed: isBreach, by: null }, lastHeight)
-  // The node cancelled the invoice before the order showed it to the buyer.
-  return order.hold === 'asked' ? accept(endFact, orderFact('Told', { what: 'hold-closed', key: '1' })) : accept(endFact)
+  return accept(endOrder(order, { to, reason: sentence, blamed: isBreach, by: null }, lastHeight))
 }
 
 type HoldCancelledData = CommandData<'RecordHoldCancelled'>
