@@ -130,6 +130,7 @@ export const goldenValues: Readonly<Record<string, string | number | readonly st
   deadline: hours(6),
   approveBefore: days(1),
   invoiceBefore: hours(1),
+  placeBefore: hours(1),
   openBefore: hours(6),
   expiresAt: hours(1),
   tokenExpiresAt: days(30),

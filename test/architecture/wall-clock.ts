@@ -34,7 +34,7 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['services/payments/src/webhooks/send.ts', 'the time of the next attempt is stored'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
   ['services/settlement/src/effects/send-payout.ts', 'an invoice contains the instant at which it expires'],
-  ['services/settlement/src/enrich.ts', 'the age of a block by its own time, and the deadline of an invoice'],
+  ['services/settlement/src/enrich.ts', 'the age of a block by its own time'],
   ['services/standalone/src/audit.ts', 'the instant of an export'],
 ])
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineContract, v1, v2, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
+import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import { lspsRequest, orderSource, orderTerms } from './order.ts'
 import {
   amount,
@@ -73,8 +73,15 @@ export const optionMismatch: Partial<Record<QuoteRefusal, string>> = {
 export const quoteContract = defineContract('quote', 'quote', {
   correlates: 'order',
   facts: {
-    /** The terms of the future order, and the funding fees that they were computed with. */
-    Quoted: v2(z.strictObject({ terms: orderTerms, fundingFees }), acceptMissingInvoiceBefore),
+    /**
+     * The terms of the future order, and the funding fees that they were computed with. `placeBefore`: the time at which the caller
+     * stops waiting; it is missing in facts of older versions.
+     */
+    Quoted: v3(
+      z.strictObject({ terms: orderTerms, fundingFees, placeBefore: instant.optional() }),
+      acceptMissingInvoiceBefore,
+      (old: object) => old,
+    ),
     /** The order was placed. Only earlier versions recorded this. */
     QuotePlaced: v1(noData),
   },

@@ -349,7 +349,7 @@ export function runWalk(
     while (services.inboxes().length + services.outboxes().length > 0) step(count, 0)
   }
 
-  decide({ type: 'PlaceOrder', data: createOrderTerms(manual) })
+  decide({ type: 'PlaceOrder', data: { ...createOrderTerms(manual), ...(!manual && { invoiceBefore: 1000 }) } })
   for (const pick of picks) {
     const kind = pick % 16
     const rest = pick >> 4

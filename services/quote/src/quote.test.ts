@@ -237,7 +237,7 @@ test('the terms contain the deadline for the invoice, except for an order that i
 })
 
 test('a quote is created once, and places one order', () => {
-  const fact: QuoteFact = { type: 'Quoted', v: 2, data: quoteOf(request, market(book)) }
+  const fact: QuoteFact = { type: 'Quoted', v: 3, data: quoteOf(request, market(book)) }
   const placed: QuoteFact = { type: 'QuotePlaced', v: 1, data: {} } // of an earlier version
   given(quoteDecider, fact)
     .when(requestQuote(request, market([])))
@@ -257,8 +257,14 @@ test('a quote is created once, and places one order', () => {
     },
   ])
   const invoiceBefore = 1_700_000_015_000
-  const awaited: QuoteFact = { type: 'Quoted', v: 2, data: quoteOf({ ...request, invoiceBefore }, market(book)) }
-  expect(quoteProcess(fold(quoteDecider, [awaited]), orderId)).toMatchObject([{ step: 'place', notAfter: invoiceBefore }])
+  const awaited: QuoteFact = { type: 'Quoted', v: 3, data: quoteOf({ ...request, invoiceBefore }, market(book)) }
+  const approved: QuoteFact = {
+    type: 'Quoted',
+    v: 3,
+    data: quoteOf({ ...manual, invoiceBefore }, market([entry(1, { autoAccept: false })])),
+  }
+  for (const one of [awaited, approved])
+    expect(quoteProcess(fold(quoteDecider, [one]), orderId)).toMatchObject([{ step: 'place', notAfter: invoiceBefore }])
   expect(quoteProcess(fold(quoteDecider, [fact, placed]), orderId)).toEqual([])
   expect(quoteProcess(fold(quoteDecider, []), orderId)).toEqual([])
 })

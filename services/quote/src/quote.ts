@@ -16,14 +16,17 @@ export type EnrichedQuoteCommand = EnrichedCommand<QuoteCommand, QuoteEnrichment
 
 export type Quote =
   | { readonly status: 'NONE' }
-  | { readonly status: 'QUOTED'; readonly terms: OrderTerms }
+  /** `placeBefore`: the time at which the caller stops waiting; missing if no caller waits, or in facts of older versions. */
+  | { readonly status: 'QUOTED'; readonly terms: OrderTerms; readonly placeBefore?: number }
   | { readonly status: 'PLACED' }
 
 const lifecycle = compileLifecycle<Quote['status'], QuoteFact['type']>(quoteMachine)
 
 function evolve(quote: Quote, fact: QuoteFact): Quote {
   if (!lifecycle.after(quote.status, fact.type)) throw new Bug(`${fact.type} cannot follow ${quote.status}`)
-  return fact.type === 'Quoted' ? { status: 'QUOTED', terms: fact.data.terms } : { status: 'PLACED' }
+  if (fact.type === 'QuotePlaced') return { status: 'PLACED' }
+  const { terms, placeBefore } = fact.data
+  return { status: 'QUOTED', terms, ...(placeBefore !== undefined && { placeBefore }) }
 }
 
 function decide(quote: Quote, command: EnrichedQuoteCommand): Decision<QuoteFact, Refusal<QuoteRefusal>> {
@@ -68,7 +71,8 @@ function requestQuote({
     // An order that its seller has to accept has no such deadline, because the seller needs time.
     ...(chosen.autoAccepted && request.invoiceBefore !== undefined && { invoiceBefore: request.invoiceBefore }),
   }
-  return accept({ type: 'Quoted', v: 2, data: { terms, fundingFees: serialiseFees(market.pricing.fees) } })
+  const placeBefore = request.invoiceBefore !== undefined && { placeBefore: request.invoiceBefore }
+  return accept({ type: 'Quoted', v: 3, data: { terms, fundingFees: serialiseFees(market.pricing.fees), ...placeBefore } })
 }
 
 export const quoteDecider: Decider<Quote, EnrichedQuoteCommand, QuoteFact, Refusal<QuoteRefusal>> = {
@@ -82,7 +86,7 @@ export const quoteDecider: Decider<Quote, EnrichedQuoteCommand, QuoteFact, Refus
  * it is late, the buyer gets no invoice, and has not paid.
  */
 export const quoteProcess: Process<Quote> = (state, orderId) =>
-  state.status === 'QUOTED' ? [sentUntil(sendOnceStep('place', placeOrder(orderId, state.terms)), state.terms.invoiceBefore)] : []
+  state.status === 'QUOTED' ? [sentUntil(sendOnceStep('place', placeOrder(orderId, state.terms)), state.placeBefore)] : []
 
 const placeOrder = (orderId: string, terms: OrderTerms) =>
   command<OrderTarget>('order', orderId, { type: 'PlaceOrder', data: terms })

@@ -18,6 +18,8 @@ import {
 import { mayFollow, type ReceivedFact } from './causality.ts'
 
 type OrderMessage = { readonly type: EnrichedOrderCommand['type']; readonly data: object; readonly fact?: ReceivedFact }
+/** The buyer of an order that needs no approval waits for its invoice until this time. */
+const INVOICE_BEFORE = 1000
 const createMessage = <Type extends EnrichedOrderCommand['type']>(
   type: Type,
   data: Extract<EnrichedOrderCommand, { readonly type: Type }>['data'],
@@ -114,6 +116,7 @@ const allMessages: readonly OrderMessage[] = [
   createMessage('Withdraw', { reason: 'too slow' }),
   createMessage('CloseByOperator', { by: 'ops', reason: 'asked to', bearsLoss: true }),
   createMessage('LapseApproval', { deadline: 86_400_000 }),
+  createMessage('LapseInvoice', { deadline: INVOICE_BEFORE + 10_000 }),
 ]
 
 const beforeOpening = [holdIssued, holdHeld, matchFound(1), buyerReach(1, true)]
@@ -183,7 +186,7 @@ export function walkOrder(choices: readonly number[], { manual, sale, steps }: W
     return facts.length > 0
   }
 
-  receive(createMessage('PlaceOrder', createOrderTerms(manual)))
+  receive(createMessage('PlaceOrder', { ...createOrderTerms(manual), ...(!manual && { invoiceBefore: INVOICE_BEFORE }) }))
   if (!manual) for (const next of saleSequences[sale % saleSequences.length]?.slice(0, steps) ?? []) receive(next)
   for (const choice of choices)
     for (let tries = 0; tries < allMessages.length; tries++) {

@@ -6,7 +6,7 @@ import { checkFinalState } from './final-checks.ts'
 import { checkOrders } from './orders.ts'
 import { findUncomparedTables } from './read-models.ts'
 import type { HeightRange } from './uptime.ts'
-import type { OrderModel } from './order-model.ts'
+import { createOrderModel, type OrderModel } from './order-model.ts'
 import {
   type StateMutation,
   createFinalState,
@@ -223,6 +223,12 @@ test('checkOrders reports an order in every status, unless the order has ended o
   for (const status of statuses) expect([status, isReportedLost(status, [])]).toEqual([status, !isOver(status)])
   const waiting = [...statuses].filter((status) => !isOver(status) && !isReportedLost(status, allPendingWork))
   expect(waiting.toSorted()).toEqual(['VALID_CHANNEL_OPENING', 'WAITING_FOR_BUYER_PAYMENT'])
+})
+
+test('checkOrders reports a quote without an order, unless the command to place it may be late', () => {
+  const quoted = createOrderModel('quoted')
+  const isReportedLost = (change: Partial<typeof quoted>) => checkOrders([{ ...quoted, ...change }], []).length > 0
+  expect([{}, { placeBefore: 1 }, { placeBefore: 1, paymentHashes: ['a'] }].map(isReportedLost)).toEqual([true, false, true])
 })
 
 test('findUncomparedTables reports a table that no projection declares', () => {

@@ -23,6 +23,8 @@ export type OrderModel = {
   /** The seller of the quote, and the funding costs at the time of the quote. */
   quotedCandidate: Candidate | undefined
   quotedFees: FundingFeesData
+  /** The time after which a quoted order is not placed any more. */
+  placeBefore: number | undefined
   /** The funding costs at the time of each search, by attempt. */
   searchFees: Map<number, FundingFeesData>
   /** The seller of each attempt, by attempt. */
@@ -69,6 +71,7 @@ export const createOrderModel = (id: string): OrderModel => ({
   invoicedMsat: 0n,
   quotedCandidate: undefined,
   quotedFees: null,
+  placeBefore: undefined,
   searchFees: new Map(),
   sellers: new Map(),
   isHeld: false,
@@ -123,7 +126,9 @@ function applyOrderFact(model: OrderModel, fact: OrderFact): void {
 }
 
 function applyQuoteFact(model: OrderModel, fact: QuoteFact): void {
-  if (fact.type === 'Quoted') model.quotedFees = fact.data.fundingFees
+  if (fact.type !== 'Quoted') return
+  model.quotedFees = fact.data.fundingFees
+  model.placeBefore = fact.data.placeBefore
 }
 
 function applyMatchFact(model: OrderModel, fact: MatchFact): void {

@@ -24,8 +24,9 @@ export function checkOrders(orders: readonly OrderModel[], pendingWork: readonly
     .map(({ id, status }) => `order ${id} (${status ?? 'no order'}) is lost`)
 }
 
-function isOrderLost({ id, status, isHeld }: OrderModel, awaited: ReadonlySet<string>): boolean {
-  if (status === undefined) return true
+function isOrderLost({ id, status, isHeld, placeBefore, paymentHashes }: OrderModel, awaited: ReadonlySet<string>): boolean {
+  // Order drops a late command to place an order. A command that is not late yet is pending work.
+  if (status === undefined) return placeBefore === undefined || paymentHashes.length > 0
   switch (findExpectedParty(status)) {
     case 'is over':
       return false

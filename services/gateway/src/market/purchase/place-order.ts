@@ -176,6 +176,7 @@ async function findOutcome(gateway: Gateway, { orderId, isReady, commandId }: Se
 function withdrawLateOrder(gateway: Gateway, orderId: string, quoteCommandId: string): PlaceOrderResult {
   const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
   const findStatus = async () => (await findStoredOrder(gateway.views, orderId))?.order.status
-  withdrawWhenPlaced(gateway, { orderId, quoteCommandId, reason, findStatus })
+  const release = () => releaseQuota(gateway.views, orderId)
+  withdrawWhenPlaced(gateway, { orderId, quoteCommandId, reason, findStatus, releaseQuota: release })
   return { outcome: 'withdrawn' }
 }

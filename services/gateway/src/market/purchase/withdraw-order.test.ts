@@ -22,7 +22,7 @@ type Found = {
 const nth = <T>(found: readonly T[], index: number): T | undefined => found[Math.min(index, found.length - 1)]
 
 function createGatewayStub({ answers, quoteAnswer, statuses = [], failedSends = 0 }: Found) {
-  let [now, answerCount, statusCount, idCount] = [0, 0, 0, 0]
+  let [now, answerCount, statusCount, idCount, releaseCount] = [0, 0, 0, 0, 0]
   const closing = new AbortController()
   const sentCommands: { readonly at: number; readonly ask: AddressedCommand; readonly commandId: string }[] = []
   const loggedWarnings: string[] = []
@@ -51,11 +51,14 @@ function createGatewayStub({ answers, quoteAnswer, statuses = [], failedSends = 
     },
   }
   const findStatus = async () => nth(statuses, statusCount++)
-  const withdraw = () => withdrawWhenPlaced(ports, { orderId: 'one', quoteCommandId: 'quote', reason: 'late', findStatus })
+  const releaseQuota = async () => void releaseCount++
+  const late = { orderId: 'one', quoteCommandId: 'quote', reason: 'late', findStatus, releaseQuota }
+  const withdraw = () => withdrawWhenPlaced(ports, late)
   const runAllTurns = async (): Promise<void> => {
     for (let turns = 0; turns < 40; turns++) await nextTurn()
   }
-  return { withdraw, settled: runAllTurns, sentCommands, loggedWarnings, closing, now: () => now }
+  const countReleases = () => releaseCount
+  return { withdraw, settled: runAllTurns, sentCommands, loggedWarnings, closing, countReleases, now: () => now }
 }
 
 test('an order that is placed after its withdrawal arrived is withdrawn again', async () => {
@@ -93,21 +96,36 @@ test('the withdrawal is not repeated after an answer other than NOT_FOUND', asyn
   }
 })
 
-test('an order that is never placed is withdrawn once, and the checks end after 300 s', async () => {
+test('the checks end with a withdrawal that finds no order when none can be placed any more, and give the place back', async () => {
   const never = createGatewayStub({ answers: [NOT_FOUND] })
   never.withdraw()
   await never.settled()
-  assert.equal(never.sentCommands.length, 1)
-  assert.ok(never.now() >= 300_000 && never.now() < 600_000)
+  assert.deepEqual(
+    never.sentCommands.map(({ at }) => at),
+    [0, 14_000],
+  )
+  assert.deepEqual([never.now(), never.countReleases()], [30_000, 1])
+})
+
+test('without an answer, an order is withdrawn once, and the checks end after 300 s', async () => {
+  const unanswered = createGatewayStub({ answers: [undefined] })
+  unanswered.withdraw()
+  await unanswered.settled()
+  assert.equal(unanswered.sentCommands.length, 1)
+  assert.ok(unanswered.now() >= 300_000 && unanswered.now() < 600_000)
+  assert.equal(unanswered.countReleases(), 0)
 })
 
 test('the checks end at once if the quote was refused or the placed order has ended', async () => {
   const refused = createGatewayStub({ answers: [NOT_FOUND], quoteAnswer: { outcome: 'refused', code: 'NO_SELLER', message: '' } })
   const ended = createGatewayStub({ answers: [NOT_FOUND], statuses: ['BUYER_REJECTED'] })
-  for (const stub of [refused, ended]) {
+  for (const [stub, releases] of [
+    [refused, 1],
+    [ended, 0],
+  ] as const) {
     stub.withdraw()
     await stub.settled()
-    assert.deepEqual([stub.sentCommands.length, stub.now()], [1, 2000])
+    assert.deepEqual([stub.sentCommands.length, stub.now(), stub.countReleases()], [1, 2000, releases])
   }
 })
 

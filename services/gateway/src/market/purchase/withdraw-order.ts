@@ -25,8 +25,10 @@ type WithdrawPorts = Pick<Gateway, 'send' | 'ids' | 'closing'> & {
   readonly log: Pick<Gateway['log'], 'warn'>
 }
 
-/** Time after which the checks end. Order drops a late command to place an order much earlier. */
+/** Time after which the checks end. An order that is placed later still expires unpaid. */
 const PLACING_LIMIT_MS = 300 * SECOND_MS
+/** Time for which a late order may still be placed: order drops a late command, and clocks may differ by seconds. */
+const PLACEABLE_MS = 10 * SECOND_MS
 const FIRST_CHECK_MS = 2 * SECOND_MS
 
 /** A requested order whose caller no longer waits. */
@@ -37,13 +39,18 @@ export type LateOrder = {
   readonly reason: string
   /** Reads the status from the read model, which may not contain the order yet. */
   readonly findStatus: () => Promise<OrderStatus | undefined>
+  /** Called if the order was never placed, and never will be. */
+  readonly releaseQuota: () => Promise<void>
 }
+
+/** A sent withdrawal, with the monotonic time of its sending. */
+type Withdrawal = { readonly commandId: string; readonly sentMs: number }
 
 /**
  * Withdraws an order that may not be placed yet. This happens in the background, because the bus may be away for longer than a
  * caller waits. The commands that place and withdraw the order arrive through two topics, in any order. If the order is placed
- * after the first withdrawal, the gateway withdraws it again. A dropped command leads to no order, and so to no withdrawal.
- * After a fault, the gateway tries again. If this process ends before that, the unpaid order expires.
+ * after the first withdrawal, the gateway withdraws it again. A withdrawal that finds no order when none can be placed any more
+ * ends the checks. After a fault, the gateway tries again. If this process ends before that, the unpaid order expires.
  */
 export function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): void {
   void withdrawUntilPlaced(gateway, late).catch((error: unknown) => {
@@ -55,13 +62,15 @@ export function withdrawWhenPlaced(gateway: WithdrawPorts, late: LateOrder): voi
 
 async function withdrawUntilPlaced(gateway: WithdrawPorts, late: LateOrder): Promise<void> {
   const { clock, closing, log } = gateway
-  const end = clock.monotonicMs() + PLACING_LIMIT_MS
-  let commandId: string | undefined
+  const startMs = clock.monotonicMs()
+  const end = startMs + PLACING_LIMIT_MS
+  let withdrawal: Withdrawal | undefined
   for (let waitMs = FIRST_CHECK_MS; ; waitMs *= 2) {
     try {
-      const next = commandId === undefined ? 'withdraw' : await decideNext(gateway, late, commandId)
+      const next = withdrawal ? await decideNext(gateway, late, withdrawal, startMs + PLACEABLE_MS) : 'withdraw'
       if (next === 'end') return
-      if (next === 'withdraw') commandId = await withdrawOrder(gateway, late.orderId, late.reason)
+      const sentMs = clock.monotonicMs()
+      if (next === 'withdraw') withdrawal = { sentMs, commandId: await withdrawOrder(gateway, late.orderId, late.reason) }
     } catch (error) {
       if (!(error instanceof Fault) || closing.aborted || clock.monotonicMs() >= end) throw error
       log.warn({ order: late.orderId, reason: String(error) }, 'withdrawing an order failed; trying again')
@@ -72,15 +81,24 @@ async function withdrawUntilPlaced(gateway: WithdrawPorts, late: LateOrder): Pro
   }
 }
 
-/** @param commandId the last withdrawal */
-async function decideNext({ commands }: WithdrawPorts, late: LateOrder, commandId: string): Promise<'withdraw' | 'wait' | 'end'> {
+/** @param withdrawal the last one */
+async function decideNext(
+  { commands, clock }: WithdrawPorts,
+  late: LateOrder,
+  { commandId, sentMs }: Withdrawal,
+  placeableUntilMs: number,
+): Promise<'withdraw' | 'wait' | 'end'> {
   const answer = await commands.findAnswer(commandId)
   if (!answer) return 'wait'
   if (answer.outcome !== 'refused' || answer.code !== 'NOT_FOUND') return 'end'
-  // A refused quote leads to no order.
   const status = await late.findStatus()
-  if (status === undefined) return (await isRefused(commands, late.quoteCommandId)) ? 'end' : 'wait'
-  return isFailure(status) ? 'end' : 'withdraw'
+  if (status !== undefined) return isFailure(status) ? 'end' : 'withdraw'
+  // A refused quote leads to no order.
+  if (sentMs > placeableUntilMs || (await isRefused(commands, late.quoteCommandId))) {
+    await late.releaseQuota()
+    return 'end'
+  }
+  return clock.monotonicMs() > placeableUntilMs ? 'withdraw' : 'wait'
 }
 
 const isRefused = async (commands: WithdrawPorts['commands'], commandId: string): Promise<boolean> =>

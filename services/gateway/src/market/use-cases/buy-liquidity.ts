@@ -62,7 +62,7 @@ export const buyLiquidity = mutation({
       throw invalidInput(result.stored.order.reason ?? 'The order could not be placed.', errorDetails)
     if (result.outcome === 'withdrawn')
       throw outcomeUnknown(
-        'The order was not ready in time and is withdrawn. Look at it with get_order before you buy again.',
+        'The order was not ready in time and is withdrawn. Look at it with get_order before you buy again; if the key is refused, no order was placed.',
         errorDetails,
       )
     return toBuyResult(gateway, result.stored.order, buyerKey)
