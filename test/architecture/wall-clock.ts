@@ -32,6 +32,7 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['services/gateway/src/account/use-cases/', 'sessions, keys and challenges contain the instant at which they expire'],
   ['services/gateway/src/payments/keys/create-key.ts', 'a key contains the instant at which it expires'],
   ['services/payments/src/webhooks/send.ts', 'the time of the next attempt is stored'],
+  ['services/matching/src/enrich.ts', 'a command contains the instant at which it was sent'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
   ['services/settlement/src/effects/send-payout.ts', 'an invoice contains the instant at which it expires'],
   ['services/settlement/src/enrich.ts', 'the age of a block by its own time'],

@@ -78,6 +78,15 @@ export type OrderBook = {
   readonly liveSellers: () => readonly string[]
 }
 
+const isOfRails = ({ granted, live, score }: Pick<SellerEntry, 'granted' | 'live' | 'score'>, railsScore: number): boolean =>
+  granted || (live && score >= railsScore)
+
+/** The offer as it will be once its seller attests again. */
+export function asLive(entry: BookEntry, railsScore: number): BookEntry {
+  const seller = { ...entry.seller, live: true }
+  return { ...entry, seller: { ...seller, rails: isOfRails(seller, railsScore) } }
+}
+
 /** Creates an order book in memory: a fold of the facts of offers and sellers, which can be rebuilt at any time. */
 export function createOrderBook(): OrderBook {
   const offers = new Map<string, OfferRow>()
@@ -93,7 +102,7 @@ export function createOrderBook(): OrderBook {
   const sellerEntry = (pubkey: string, row: SellerRow, now: number, railsScore: number): SellerEntry => {
     const { funded, attestedAt, ...rest } = row
     const score = computeScore(row.evidence, now)
-    const rails = row.granted || (row.live && score >= railsScore)
+    const rails = isOfRails({ ...row, score }, railsScore)
     return { pubkey, ...rest, fundedSat: sumFundedSat(funded, attestedAt), score, rails }
   }
   const entryOf = (offerId: string, row: OfferRow, now: number, railsScore: number): BookEntry => ({

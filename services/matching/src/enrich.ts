@@ -1,7 +1,8 @@
 import type { MatchCommand } from '@penstock/contracts/matching.ts'
-import type { OrderBook, BookEntry } from '@penstock/market/order-book.ts'
+import { asLive, type OrderBook, type BookEntry } from '@penstock/market/order-book.ts'
 import { type FundingFeesByPriority, estimateFundingFees, serialiseFees } from '@penstock/market/price.ts'
 import { hasFundingCharge } from '@penstock/market/rank.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Graph } from '@penstock/ports/lightning.ts'
 import { findSellersWithChannel, recordRequestedChannel } from '@penstock/market/existing-channels.ts'
@@ -15,6 +16,7 @@ type EnrichContext = { readonly id: string; readonly at: number; readonly ports:
 type CommandData<C, Type> = C extends { readonly type: Type; readonly data: infer Data } ? Data : never
 
 export const heartbeatKey = (pubkey: string): string => `seller-heartbeat/${pubkey}`
+const SILENCE_WINDOWS = 2
 const attestationKey = (pubkey: string): string => `seller-attested/${pubkey}`
 
 /**
@@ -45,6 +47,11 @@ export const enrichLapseSilence = async (_: object, { id, ports }: EnrichContext
   liveMs: ports.config.liveSeconds * 1000,
 })
 
+/**
+ * After an outage of the bus all sellers are silent until their next attestations. So a search waits for a silent seller that
+ * could serve: one window for the delay of the command, and one for the attestation.
+ * @throws Fault while it waits
+ */
 export const enrichFindSeller =
   (book: OrderBook) =>
   async (data: CommandData<MatchCommand, 'FindSeller'>, { at, ports }: EnrichContext): Promise<MatchEnrichment['FindSeller']> => {
@@ -52,7 +59,12 @@ export const enrichFindSeller =
     const fees = await readFundingFees(entries, ports)
     const sellers = entries.map(({ seller }) => seller.pubkey)
     const connectedSellers = await findSellersWithChannel(ports, data.need, sellers)
-    const candidates = searchFor(data, entries, { settings: ports.config, fees }, connectedSellers)
+    const search = (offers: readonly BookEntry[]) => searchFor(data, offers, { settings: ports.config, fees }, connectedSellers)
+    const candidates = search(entries)
+    const waitsUntil = at + SILENCE_WINDOWS * ports.config.liveSeconds * 1000
+    if (candidates.length === 0 && ports.clock.now() < waitsUntil)
+      if (search(entries.map((entry) => asLive(entry, ports.config.railsScore))).length > 0)
+        throw new Fault('each seller that could serve this order is silent')
     await recordRequestedChannel(ports, data.need, candidates[0]?.sellerPubkey)
     return { candidates, fundingFees: serialiseFees(fees) }
   }

@@ -119,6 +119,7 @@ function openFixture() {
   }
   return {
     decide,
+    decideLate,
     publish,
     attest,
     types,

@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { command } from '@penstock/kernel/process.ts'
 import { uuidFor } from '@penstock/testkit/book-entries.ts'
 import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
@@ -103,6 +104,35 @@ test('a seller whose funds were attested before a funding sells no coins of that
   // Signed before the broadcast, by a clock that runs ahead.
   await attest(1, '2000000', ports.clock.now() + MAX_CLOCK_DIFFERENCE_MS)
   expect(await lastTypeOf(4)).toBe('Unmatched')
+})
+
+test('a search waits for a silent seller that could serve, for twice the window of attestations', async () => {
+  const { attest, decideLate, ports, runJobs, types } = await openMarketFixture(['2500000', '900000'])
+  const liveMs = ports.config.liveSeconds * 1000
+  await runJobs(2 * liveMs)
+  expect(types('seller', derivePubkey(secret(1)))).toEqual(['SellerAppeared', 'SellerFellSilent'])
+  // Each try has the time of the first, as for a message that the bus delivers again.
+  const sentAt = ports.clock.now()
+  const findFrom = (n: number) => decideLate(find(orderIdOf(n)), sentAt)
+  await expect(findFrom(1)).rejects.toThrow(Fault)
+  // The second seller's offer is too small.
+  await attest(2)
+  await expect(findFrom(1)).rejects.toThrow(Fault)
+  await attest(1)
+  await findFrom(1)
+  expect(types('match', orderIdOf(1))).toEqual(['SearchBegun', 'Matched'])
+  await runJobs(1.5 * liveMs)
+  await expect(findFrom(2)).rejects.toThrow(Fault)
+  await ports.clock.sleep(0.5 * liveMs)
+  await findFrom(2)
+  expect(types('match', orderIdOf(2))).toEqual(['SearchBegun', 'Unmatched'])
+})
+
+test('a search does not wait for a silent seller that was tried, or that could not serve', async () => {
+  const { decide, ports, runJobs, types } = await openMarketFixture(['900000', '1500000'])
+  await runJobs(2 * ports.config.liveSeconds * 1000)
+  await decide(find(orderIdOf(1), 2, [uuidFor(2)]))
+  expect(types('match', orderIdOf(1))).toEqual(['SearchBegun', 'Unmatched'])
 })
 
 test('a manual order needs the standing acceptance until it has capacity, unless its seller has approved it', async () => {

@@ -87,8 +87,8 @@ export const matchingMutants = createMutants('matching', [
     id: 'rails-of-the-dead',
     description: 'A seller without heartbeats stays in the rails cluster by its score: private orders wait for a dead seller.',
     file: `${market}/order-book.ts`,
-    text: 'row.granted || (row.live && score >= railsScore)',
-    replacement: 'row.granted || score >= railsScore',
+    text: 'granted || (live && score >= railsScore)',
+    replacement: 'granted || score >= railsScore',
   },
   {
     id: 'funds-sold-twice',
