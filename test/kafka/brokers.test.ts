@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { METADATA_MAX_AGE_MS } from '@penstock/adapters/kafka/client.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, startPublishing, pollUntil } from './numbered-messages.ts'
@@ -99,6 +100,39 @@ describe.skipIf(isKafkaMissing)('three brokers', () => {
     )
     expect(checker.breaches).toEqual([])
     expect(warnings).toEqual([])
+  })
+
+  it('deliver the messages of other partitions while some partitions have no leader', async () => {
+    // Without replicas, the partitions of a killed broker have no leader.
+    const options = { ...createBusOptions(servers(), createPrefix()), partitions: PARTITIONS, replicas: 1 }
+    const { bus, close } = await openKafkaBus(options, join(folder, 'views.db'))
+    closers.push(close)
+    const checker = createOrderChecker()
+    await bus.subscribe({ group: 'readers', topic: 'load', handle: async (message) => (await checker.handle(message), 'done') })
+    const publishEach = (n: number) => keys.map((key) => bus.publish('load', [createNumberedMessage(key, n)]))
+    await Promise.all(publishEach(0))
+    await pollUntil(() => checker.total() === keys.length, 'the first messages')
+    const [, node] = servers().nodes
+    if (!node) throw new Error('a broker is missing')
+    await node.kill()
+    // Clients read the leaders again when their metadata is outdated, so the messages of two such periods are awaited.
+    const doubtful = new Set<string>()
+    const until = Date.now() + 2 * METADATA_MAX_AGE_MS
+    let n = 0
+    let published: Promise<unknown>[] = []
+    while (Date.now() < until) {
+      published = publishEach(++n).map((publishing, index) => publishing.catch(() => doubtful.add(keys[index] ?? '')))
+      const reached = n
+      await pollUntil(
+        () => keys.filter((key) => checker.handled(key) > reached).length >= keys.length / 2,
+        `the messages of the other partitions after ${Math.round((until - Date.now()) / 1000)} s`,
+        8000,
+      )
+    }
+    await node.start()
+    await Promise.all(published)
+    await pollUntil(() => keys.every((key) => doubtful.has(key) || checker.handled(key) > n), 'the messages of all partitions')
+    expect(checker.breaches).toEqual([])
   })
 
   it('are all read again by a new consumer if a fetch of the old consumer never ends', async () => {

@@ -48,12 +48,18 @@ type Cluster = { readonly metadata: (this: Cluster, about?: { readonly topics?: 
 type Connection = { readonly send: (this: Connection, request: object) => Promise<unknown> }
 type Authenticator = { connection: Connection; readonly authenticate: (this: Authenticator) => Promise<void> }
 
+type Metadata = { readonly topicMetadata: readonly { readonly partitionMetadata: readonly PartitionState[] }[] }
+type PartitionState = { readonly leader: number; partitionErrorCode: number }
+type MetadataResponse = { readonly parse: (answer: Metadata) => Promise<Metadata> }
+
 type Class<T> = { readonly prototype: T }
 const load = createRequire(import.meta.url)
 const groups = (load('kafkajs/src/consumer/consumerGroup.js') as Class<ConsumerGroup>).prototype // its class, untyped
 const brokers = (load('kafkajs/src/broker/index.js') as Class<Broker>).prototype // its class, untyped
 const authenticators = (load('kafkajs/src/broker/saslAuthenticator/index.js') as Class<Authenticator>).prototype // its class, untyped
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
+// The version that brokers since Kafka 1.1 answer.
+const metadataResponse = load('kafkajs/src/protocol/requests/metadata/v6/response.js') as MetadataResponse // untyped
 
 /** Maximum wait of a fetch for messages, in ms. It also bounds the delay of a resumed partition. */
 const FETCH_WAIT_MS = 1000
@@ -83,6 +89,9 @@ const { joinAndSync, fetch, recoverFromFetch, heartbeat } = groups
 const { metadata } = clusters
 const { metadata: requestMetadata } = brokers
 const { authenticate } = authenticators
+const { parse: parseMetadata } = metadataResponse
+/** The leader of a partition that has none. */
+const NO_LEADER = -1
 
 /** @param cluster the object that a partition assigner receives */
 export const setRebalanceListener = (cluster: object, listener: JoinListener): void =>
@@ -116,7 +125,7 @@ async function join(group: ConsumerGroup): Promise<void> {
   }
 }
 
-/** Finds the new coordinator. The search lasts while the coordinator or any partition's leader is unreachable. */
+/** Finds the new coordinator. The search lasts while the coordinator is unreachable. */
 async function findCoordinator(group: ConsumerGroup): Promise<void> {
   const previous = group.coordinator
   const found = await group.cluster.findGroupCoordinator({ groupId: group.groupId })
@@ -201,6 +210,18 @@ Object.assign(brokers, {
   async metadata(this: Broker, topics?: readonly string[]): Promise<object> {
     this.allowAutoTopicCreation = false
     return requestMetadata.call(this, topics)
+  },
+})
+
+Object.assign(metadataResponse, {
+  /**
+   * Without this patch, a client reads no metadata while any partition of its topics has no leader. Its fetches and sends then
+   * fail for all partitions. A partition without a leader is not fetched, and a send to it fails.
+   */
+  async parse(answer: Metadata): Promise<Metadata> {
+    const partitions = answer.topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
+    for (const partition of partitions) if (partition.leader === NO_LEADER) partition.partitionErrorCode = 0
+    return parseMetadata(answer)
   },
 })
 
