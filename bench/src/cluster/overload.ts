@@ -17,7 +17,7 @@ import { type CpuReport, measureCpu, measureIdleCpu, measureReferenceMs } from '
 import { measureRefusals, type RefusalCpu } from './refusals.ts'
 
 export type OverloadSize = {
-  /** Duration of each load. */
+  /** Duration of each load; a fast cluster has shorter loads, so that the sellers do not sell out. */
   readonly seconds: number
   readonly callers: number
   /** Duration of the measurement of the idle cluster. */
@@ -48,6 +48,8 @@ export type OverloadReport = {
   readonly refusals: RefusalCpu
 }
 
+/** Sales of a load at the capacity. The offers of the sellers last for about 3,000 sales, those of the first measurement included. */
+const MAX_LOAD_SALES = 500
 const [LIGHTEST] = LOAD_FACTORS
 const HEAVIEST = Math.max(...LOAD_FACTORS)
 const RECOVERY_LIMIT_MS = 120_000
@@ -70,6 +72,8 @@ const createBuyBody = (uri: string): string =>
 export async function measureOverload(cluster: TestCluster, size: OverloadSize): Promise<OverloadReport> {
   const capacityPerSecond = await measureCapacity(cluster, size)
   console.error(`  ${capacityPerSecond.toFixed(2)} a second`)
+  const loadSeconds = Math.min(size.seconds, Math.floor(MAX_LOAD_SALES / capacityPerSecond))
+  const createSettings = (factor: number) => createLoadSettings(capacityPerSecond * factor, loadSeconds)
   const idle = await measureIdleCpu(cluster, size.idleSeconds * 1000)
   const referenceBeforeMs = measureReferenceMs()
   const loads: OverloadResult[] = []
@@ -79,21 +83,17 @@ export async function measureOverload(cluster: TestCluster, size: OverloadSize):
     loads.push(load)
     return load
   }
-  const { result, ...window } = await measureCpu(cluster, () =>
-    runOpenLoop(cluster, createLoadSettings(capacityPerSecond * LIGHTEST, size.seconds)),
-  )
+  const { result, ...window } = await measureCpu(cluster, () => runOpenLoop(cluster, createSettings(LIGHTEST)))
   const lightest = addLoad(LIGHTEST, result)
   const referenceMs = (referenceBeforeMs + measureReferenceMs()) / 2
   const cpu = { idle, load: window, sold: lightest.sold, referenceMs }
-  for (const factor of LOAD_FACTORS.slice(1, -1))
-    addLoad(factor, await runOpenLoop(cluster, createLoadSettings(capacityPerSecond * factor, size.seconds)))
-  const settings = createLoadSettings(capacityPerSecond * HEAVIEST, size.seconds)
-  const { outcome, recoveryMs } = await overloadAndRecover(cluster, settings, lightest.buyP50Ms ?? 0)
+  for (const factor of LOAD_FACTORS.slice(1, -1)) addLoad(factor, await runOpenLoop(cluster, createSettings(factor)))
+  const { outcome, recoveryMs } = await overloadAndRecover(cluster, createSettings(HEAVIEST), lightest.buyP50Ms ?? 0)
   addLoad(HEAVIEST, outcome)
   await waitForQuiescence(cluster)
   const { uri } = await findBuyer(cluster)
   const refusals = await measureRefusals(cluster, createBuyBody(uri))
-  return { capacityPerSecond, loadSeconds: size.seconds, loads, cpu, recoveryMs, refusals }
+  return { capacityPerSecond, loadSeconds, loads, cpu, recoveryMs, refusals }
 }
 
 /** Sells at the capacity and at half of it, for a profile of the functions that a sale needs. */
