@@ -25,16 +25,21 @@ export async function checkSandbox(world: SimulatedWorld, { events }: FoldedLog)
     )
     violations.push(...checkBalance(transactions, walletId, payment.wallet.find_one.balance))
   }
-  await waitForDeliveries(world)
+  await waitForDeliveries(world, events)
   violations.push(...checkWebhooks(events, world.webhooks.received))
   if (violations.length > 0) throw new InvariantViolation('payments', violations.slice(0, 3).join('\n'))
 }
 
-/** Waits until every delivery has ended. A frozen process can keep one in progress. */
-async function waitForDeliveries({ records, engine }: SimulatedWorld): Promise<void> {
+/**
+ * Waits until every delivery has ended, and until each event has its webhook. A frozen process can keep a delivery in progress. A
+ * job that has failed makes new deliveries up to ten seconds later.
+ */
+async function waitForDeliveries({ records, engine, webhooks }: SimulatedWorld, events: FoldedLog['events']): Promise<void> {
   const { clock } = engine.schedule
   const until = clock.now() + BALANCE_TIMEOUT_MS
   const countOpen = (): number =>
     records.rows<{ count: number }>('SELECT count(*) AS count FROM webhook_attempts WHERE ended_at IS NULL')[0]?.count ?? 0
-  while ((!hasNoOpenTransaction(records) || countOpen() > 0) && clock.now() < until) await clock.sleep(500)
+  const isWaiting = (): boolean =>
+    !hasNoOpenTransaction(records) || countOpen() > 0 || checkWebhooks(events, webhooks.received).length > 0
+  while (isWaiting() && clock.now() < until) await clock.sleep(500)
 }
